@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front for meson, ninja and tools/. Every target first makes sure that what it needs is installed.
+PREFIX ?= /usr/local
+DESTDIR ?=
+ARGS ?=
+TIME ?= 60
+TARGET ?=
+
+.PHONY: help need setup build run test lint fuzz bench install format clean
+.DEFAULT_GOAL := build
+
+help:
+	@echo 'make setup     install the packages of tools/packages'
+	@echo 'make build     build/reeve, optimised and hardened'
+	@echo 'make run       build and run it; ARGS="..." are its arguments'
+	@echo 'make test      all tests, gcc and clang, address, undefined and leak sanitizers'
+	@echo 'make lint      format, clang-tidy, include table, banned calls'
+	@echo 'make format    let clang-format rewrite the sources'
+	@echo 'make fuzz      every fuzz target for TIME=60 seconds, or only TARGET=name'
+	@echo 'make bench     all benchmarks, release build'
+	@echo 'make install   into PREFIX=/usr/local, below DESTDIR'
+	@echo 'make clean     remove all build folders'
+
+need:
+	@tools/setup --check >/dev/null 2>&1 || tools/setup
+
+setup:
+	@tools/setup
+
+build: need
+	@test -f build/build.ninja || meson setup build --prefix '$(PREFIX)'
+	@ninja -C build
+
+run: build
+	@build/reeve $(ARGS)
+
+test: need
+	@tools/test
+
+lint: need
+	@tools/lint
+
+format: need
+	@tools/lint-format --fix
+
+fuzz: need
+	@tools/fuzz --time '$(TIME)' $(if $(TARGET),--target '$(TARGET)')
+
+bench: build
+	@meson test -C build --benchmark --verbose --num-processes 1
+
+install: build
+	@meson configure build -Dprefix='$(PREFIX)'
+	@DESTDIR='$(DESTDIR)' meson install -C build
+
+clean:
+	rm -rf build build-asan-gcc build-asan-clang build-lint build-fuzz .cache
