@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void buf_done(struct buf *b)
+{
+    if (b->arena == NULL)
+        free(b->p);
+    *b = (struct buf){0};
+}
+
+void buf_grow(struct buf *b, size_t extra)
+{
+    size_t need;
+    if (__builtin_add_overflow(b->n, extra, &need) || need > SIZE_MAX / 2)
+        abort();
+    if (need <= b->cap)
+        return;
+    size_t cap = b->cap ? b->cap * 2 : 64;
+    while (cap < need)
+        cap *= 2;
+    b->p = b->arena ? arena_realloc(b->arena, b->p, b->cap, cap) : realloc(b->p, cap);
+    if (b->p == NULL)
+        abort();
+    b->cap = cap;
+}
+
+void buf_add(struct buf *b, const void *p, size_t n)
+{
+    if (n == 0)
+        return;
+    if (n > b->cap - b->n)
+        buf_grow(b, n);
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+}
+
+void buf_vfmt(struct buf *b, const char *fmt, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    if (n < 0)
+        abort();
+    buf_grow(b, (size_t)n + 1);
+    (void)vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
+    va_end(again);
+    b->n += (size_t)n;
+}
+
+void buf_fmt(struct buf *b, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(b, fmt, args);
+    va_end(args);
+}
+
+static void quote_char(struct buf *b, unsigned char c)
+{
+    static const char names[] = "\aa\bb\ff\nn\rr\tt\vv\"\"\\\\";
+    for (size_t i = 0; i + 1 < sizeof names; i += 2) {
+        if ((unsigned char)names[i] == c) {
+            buf_add_char(b, '\\');
+            buf_add_char(b, names[i + 1]);
+            return;
+        }
+    }
+    if (c < 0x20 || c == 0x7f)
+        buf_fmt(b, "\\x%02x", c);
+    else
+        buf_add_char(b, (char)c);
+}
+
+void buf_add_quoted(struct buf *b, str s)
+{
+    bool utf8 = str_is_utf8(s);
+    buf_add_char(b, '"');
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0x80 && !utf8)
+            buf_fmt(b, "\\x%02x", c);
+        else
+            quote_char(b, c);
+    }
+    buf_add_char(b, '"');
+}
