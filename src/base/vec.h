@@ -14,10 +14,11 @@
     }
 
 /* A pointer to a new last element, contents undefined. */
-#define vec_push(a, v)                                                                              \
+#define vec_push(a, v)                                                                                 \
     ((v)->n == (v)->cap ? (void)((v)->p = vec_grow((a), (v)->p, &(v)->cap, sizeof *(v)->p)) : (void)0, \
      &(v)->p[(v)->n++])
 
-#define vec_each(v, it) for (__typeof__((v)->p) it = (v)->p; it != (v)->p + (v)->n; it++)
+#define vec_each(v, it) \
+    for (__typeof__(*(v)->p) *it = (v)->p, *it##_end = (v)->n ? it + (v)->n : it; it != it##_end; it++)
 
 void *vec_grow(struct arena *a, void *p, size_t *cap, size_t size);
