@@ -47,12 +47,27 @@ int err_wrap(struct err *err, const char *fmt, ...)
 const char *err_name(enum err_code code)
 {
     static const char *const names[] = {
-        "None",       "BadRequest",       "Unauthorized",          "Forbidden",
-        "NotFound",   "MethodNotAllowed", "NotAcceptable",         "AlreadyExists",
-        "Conflict",   "Gone",             "Expired",               "RequestEntityTooLarge",
-        "UnsupportedMediaType", "Invalid", "TooManyRequests",      "Timeout",
-        "ServerTimeout", "ServiceUnavailable", "InternalError",    "IO",
+        "None",
+        "BadRequest",
+        "Unauthorized",
+        "Forbidden",
+        "NotFound",
+        "MethodNotAllowed",
+        "NotAcceptable",
+        "AlreadyExists",
+        "Conflict",
+        "Gone",
+        "Expired",
+        "RequestEntityTooLarge",
+        "UnsupportedMediaType",
+        "Invalid",
+        "TooManyRequests",
+        "Timeout",
+        "ServerTimeout",
+        "ServiceUnavailable",
+        "InternalError",
+        "IO",
     };
-    size_t i = (size_t)-(long)code;
+    size_t i = (size_t) - (long)code;
     return i < sizeof names / sizeof *names ? names[i] : "Unknown";
 }

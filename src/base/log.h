@@ -28,8 +28,8 @@ struct log_field {
 #define LOG_INT(k, v) ((struct log_field){.key = (k), .is_int = true, .number = (v)})
 
 /* log_line(log, LOG_INFO, "listening", LOG_STR("address", a), LOG_INT("pid", p)) */
-#define log_line(l, lvl, msg, ...)                                                             \
-    log_write((l), (lvl), (msg), (const struct log_field[]){{0}, ##__VA_ARGS__} + 1,           \
+#define log_line(l, lvl, msg, ...)                                                   \
+    log_write((l), (lvl), (msg), (const struct log_field[]){{0}, ##__VA_ARGS__} + 1, \
               sizeof((const struct log_field[]){{0}, ##__VA_ARGS__}) / sizeof(struct log_field) - 1)
 
 void log_write(const struct log *l, enum log_level level, const char *msg, const struct log_field *fields, size_t n);

@@ -68,8 +68,7 @@ bool str_to_uint64(str s, uint64_t *ret)
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] < '0' || s.p[i] > '9')
             return false;
-        if (__builtin_mul_overflow(v, (uint64_t)10, &v) ||
-            __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+        if (__builtin_mul_overflow(v, (uint64_t)10, &v) || __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
             return false;
     }
     *ret = v;

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -33,7 +34,7 @@ struct json_member;
 
 struct json {
     uint8_t type;
-    uint8_t exact; /* private: items or members have no room to grow in place */
+    uint8_t room; /* private: 0: no space behind the last child; else there is space for 2^(room-1) of them in all */
     uint32_t n;
     union {
         bool b;
@@ -99,6 +100,8 @@ static inline size_t json_len(const struct json *v)
 }
 
 uint32_t json_hash(str key);
+/* The member with this name, or NULL. Linear: for loops over wide objects use a json_index. */
+const struct json_member *json_find(const struct json *obj, str key);
 /* A member's value, or NULL when there is none or obj is not an object. */
 const struct json *json_get(const struct json *obj, str key);
 struct json *json_get_mut(struct json *obj, str key);
@@ -112,14 +115,25 @@ double json_to_real(const struct json *v);
 /* "null" "boolean" "integer" "number" "string" "array" "object"; whole numbers are integers, 1.0 too. */
 const char *json_type_name(const struct json *v);
 
-#define json_each_item(arr, it)                                                                    \
-    for (const struct json *it = json_is_arr(arr) ? (arr)->items : NULL,                             \
-                           *it##_end = it ? it + (arr)->n : NULL;                                    \
+#define json_each_item(arr, it)                                                                                 \
+    for (const struct json *it = json_is_arr(arr) ? (arr)->items : NULL, *it##_end = it ? it + (arr)->n : NULL; \
          it != it##_end; it++)
-#define json_each_member(obj, it)                                                                  \
-    for (const struct json_member *it = json_is_obj(obj) ? (obj)->members : NULL,                    \
-                                  *it##_end = it ? it + (obj)->n : NULL;                             \
+#define json_each_member(obj, it)                                                 \
+    for (const struct json_member *it = json_is_obj(obj) ? (obj)->members : NULL, \
+                                  *it##_end = it ? it + (obj)->n : NULL;          \
          it != it##_end; it++)
+
+/* Looks members up in constant time, however wide the object is; json_get is quicker below a few dozen members, and this
+ * uses it there. The object must not change meanwhile. */
+struct json_index {
+    const struct json *obj;
+    struct map map;
+};
+
+void json_index_init(struct json_index *ix, const struct json *obj);
+void json_index_done(struct json_index *ix);
+const struct json_member *json_index_find(const struct json_index *ix, str key);
+#define JSON_INDEX_SCOPE __attribute__((cleanup(json_index_done)))
 
 /* Same value: key order does not matter, numbers by value (1 equals 1.0). */
 bool json_equal(const struct json *a, const struct json *b);
@@ -143,9 +157,9 @@ struct json json_obj(void);
 struct json json_arr_sized(struct arena *a, size_t n);
 struct json json_obj_sized(struct arena *a, size_t n);
 
-/* Replaces or appends; the key is borrowed. Returns where the value now is (until the next change of obj). */
+/* Replaces or appends (searching linearly; json_add when the key is known to be new); the key is borrowed. Returns where the value now is (until the next change of obj). */
 struct json *json_set(struct arena *a, struct json *obj, str key, struct json v);
-/* Appends without looking for the key: the caller knows it is new. */
+/* Appends without looking for the key. */
 struct json *json_add(struct arena *a, struct json *obj, str key, struct json v);
 /* Removes a member, keeping the order of the others; false when there was none. */
 bool json_remove(struct json *obj, str key);
@@ -180,8 +194,8 @@ struct json_limits {
 
 /* Decodes one value. A byte order mark in front is skipped. Of members with the same name the last one counts, in the
  * place of the first, and the path is noted if notes is not NULL. The tree does not refer to text. limits may be NULL. */
-int json_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes,
-                struct json *ret, struct err *err);
+int json_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes, struct json *ret,
+                struct err *err);
 
 /* ---- Text out. Numbers and escapes as Kubernetes writes them: 1.0 as 1, 1e21 as 1e+21, <>& as \u003c… ---- */
 
@@ -201,8 +215,8 @@ void json_encode_str(struct buf *b, str s);
 /* One step; steps are linked from the inside out on the stack of a walk. */
 struct json_path {
     const struct json_path *up;
-    str key;       /* a member… */
-    size_t index;  /* …or, if key.p is NULL, an item */
+    str key;      /* a member… */
+    size_t index; /* …or, if key.p is NULL, an item */
 };
 
 void json_path_format(struct buf *b, const struct json_path *path);

@@ -14,16 +14,16 @@ enum shape_type {
     SHAPE_INT32,
     SHAPE_INT64,
     SHAPE_DOUBLE,
-    SHAPE_BYTES,         /* base64 text in JSON */
-    SHAPE_RECORD,        /* .record */
-    SHAPE_TIME,          /* RFC 3339 in JSON, {seconds=1, nanos=2} on the wire; null when empty */
-    SHAPE_MICRO_TIME,    /* the same with six decimals */
-    SHAPE_QUANTITY,      /* "100m": a string (a number is taken too); {string=1} on the wire */
-    SHAPE_INT_OR_STRING, /* {type=1, intVal=2, strVal=3} on the wire */
-    SHAPE_RAW,           /* any JSON; {raw=1: bytes} on the wire (RawExtension, FieldsV1, apiextensions JSON) */
-    SHAPE_STRINGS,       /* a list of strings where a value stands (ExtraValue): {items=1*} on the wire */
-    SHAPE_JSON_OR_BOOL,  /* JSONSchemaPropsOrBool: {allows=1: bool, schema=2} */
-    SHAPE_JSON_OR_ARRAY, /* JSONSchemaPropsOrArray: {schema=1, schemas=2*} */
+    SHAPE_BYTES,           /* base64 text in JSON */
+    SHAPE_RECORD,          /* .record */
+    SHAPE_TIME,            /* RFC 3339 in JSON, {seconds=1, nanos=2} on the wire; null when empty */
+    SHAPE_MICRO_TIME,      /* the same with six decimals */
+    SHAPE_QUANTITY,        /* "100m": a string (a number is taken too); {string=1} on the wire */
+    SHAPE_INT_OR_STRING,   /* {type=1, intVal=2, strVal=3} on the wire */
+    SHAPE_RAW,             /* any JSON; {raw=1: bytes} on the wire (RawExtension, FieldsV1, apiextensions JSON) */
+    SHAPE_STRINGS,         /* a list of strings where a value stands (ExtraValue): {items=1*} on the wire */
+    SHAPE_JSON_OR_BOOL,    /* JSONSchemaPropsOrBool: {allows=1: bool, schema=2} */
+    SHAPE_JSON_OR_ARRAY,   /* JSONSchemaPropsOrArray: {schema=1, schemas=2*} */
     SHAPE_JSON_OR_STRINGS, /* JSONSchemaPropsOrStringArray: {schema=1, property=2*} */
 };
 
@@ -35,10 +35,10 @@ enum shape_card {
 
 /* How apply (server-side) sees a list, or a record or map as a whole. */
 enum shape_merge {
-    SHAPE_GRANULAR = 0,    /* records and maps: field by field; lists: same as SHAPE_ATOMIC */
-    SHAPE_ATOMIC,          /* one value, replaced as a whole */
-    SHAPE_SET,             /* list of distinct scalars */
-    SHAPE_KEYED,           /* list of records told apart by .keys */
+    SHAPE_GRANULAR = 0, /* records and maps: field by field; lists: same as SHAPE_ATOMIC */
+    SHAPE_ATOMIC,       /* one value, replaced as a whole */
+    SHAPE_SET,          /* list of distinct scalars */
+    SHAPE_KEYED,        /* list of records told apart by .keys */
 };
 
 /* How strategic merge patch sees a field. */

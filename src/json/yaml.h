@@ -17,8 +17,8 @@ typedef VEC(struct json) json_vec;
 /* One document (an empty text is null; a second document is an error). Text that starts with { is read as JSON.
  * Duplicate keys are an error, as in every Kubernetes client, unless notes is given: then the last one counts
  * and the path is noted. */
-int yaml_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes,
-                struct json *ret, struct err *err);
+int yaml_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes, struct json *ret,
+                struct err *err);
 /* All documents of a stream ("---" between them); empty documents are left out. */
 int yaml_decode_all(struct arena *a, str text, const struct json_limits *limits, json_vec *ret, struct err *err);
 

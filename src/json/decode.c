@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json/json.h"
+#include "json/syntax.h"
+
+#include <stdlib.h>
+#include <yyjson.h>
+
+/* Text → yyjson's flat array of values → our tree. The second step costs about as much as the first and pays for it:
+ * depth and duplicate keys are checked there, keys are hashed once, and every container knows its children by position. */
+struct duplicate {
+    const char *at; /* the later key in the text */
+    str path;
+};
+
+struct decoder {
+    struct arena *arena;
+    bool noting;
+    VEC(struct duplicate) duplicates;
+    uint32_t depth_left;
+    uint32_t *slots; /* scratch of unique_members, grown as needed */
+    size_t slots_n;
+};
+
+static bool convert(struct decoder *d, yyjson_val *v, struct json *out, const struct json_path *path);
+
+static void note_duplicate(struct decoder *d, const struct json_path *path, str key)
+{
+    if (!d->noting || d->duplicates.n >= JSON_MAX_NOTES)
+        return;
+    struct buf b = {.arena = d->arena};
+    json_path_format(&b, &(struct json_path){.up = path, .key = key});
+    *vec_push(d->arena, &d->duplicates) = (struct duplicate){key.p, buf_str(&b)};
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct duplicate *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Inner duplicates are found before outer ones; readers want them in the order of the text. */
+static void report_duplicates(struct decoder *d, struct json_notes *notes)
+{
+    if (d->duplicates.n == 0)
+        return;
+    qsort(d->duplicates.p, d->duplicates.n, sizeof *d->duplicates.p, by_place);
+    for (size_t i = 0; i < d->duplicates.n; i++)
+        *vec_push(d->arena, &notes->duplicates) = d->duplicates.p[i].path;
+}
+
+/* Replaces the value of the kept member first by that of m. */
+static void supersede(struct decoder *d, struct json_member *first, const struct json_member *m,
+                      const struct json_path *path)
+{
+    first->val = m->val;
+    note_duplicate(d, path, json_key(m));
+}
+
+static bool same_key(const struct json_member *a, const struct json_member *b)
+{
+    return a->hash == b->hash && str_eq(json_key(a), json_key(b));
+}
+
+/* For hostile objects whose keys all hash alike: a map with a secret seed. */
+static void unique_by_map(struct decoder *d, struct json *obj, const struct json_path *path)
+{
+    struct map seen = {0};
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < obj->n; i++) {
+        struct json_member *m = &obj->members[i], *first = map_get(&seen, json_key(m));
+        if (first) {
+            supersede(d, first, m, path);
+            continue;
+        }
+        obj->members[kept] = *m;
+        map_set(&seen, json_key(m), &obj->members[kept]);
+        kept++;
+    }
+    map_done(&seen);
+    obj->n = kept;
+}
+
+static uint32_t *clear_slots(struct decoder *d, size_t n)
+{
+    if (n > d->slots_n) {
+        free(d->slots);
+        d->slots = malloc(n * sizeof *d->slots);
+        d->slots_n = n;
+        if (d->slots == NULL)
+            abort();
+    }
+    return memset(d->slots, 0, n * sizeof *d->slots);
+}
+
+/* Of members with the same key the last value stays, at the place of the first. */
+static void unique_by_slots(struct decoder *d, struct json *obj, const struct json_path *path)
+{
+    size_t size = 32;
+    while (size < (size_t)obj->n * 2)
+        size *= 2;
+    uint32_t *slots = clear_slots(d, size), kept = 0;
+    size_t steps_left = (size_t)obj->n * 8 + 64;
+    for (uint32_t i = 0; i < obj->n; i++) {
+        struct json_member *m = &obj->members[i];
+        size_t at = m->hash & (size - 1);
+        while (slots[at] && !same_key(&obj->members[slots[at] - 1], m)) {
+            at = (at + 1) & (size - 1);
+            if (--steps_left == 0) {
+                memmove(&obj->members[kept], m, (obj->n - i) * sizeof *m);
+                obj->n = kept + (obj->n - i);
+                unique_by_map(d, obj, path);
+                return;
+            }
+        }
+        if (slots[at]) {
+            supersede(d, &obj->members[slots[at] - 1], m, path);
+            continue;
+        }
+        if (kept != i)
+            obj->members[kept] = *m;
+        slots[at] = ++kept;
+    }
+    obj->n = kept;
+}
+
+static void unique_members(struct decoder *d, struct json *obj, const struct json_path *path)
+{
+    if (obj->n > 8) {
+        unique_by_slots(d, obj, path);
+        return;
+    }
+    for (uint32_t i = 1; i < obj->n; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (same_key(&obj->members[k], &obj->members[i])) {
+                supersede(d, &obj->members[k], &obj->members[i], path);
+                json_remove_at(obj, i--);
+                break;
+            }
+        }
+    }
+}
+
+static bool convert_obj(struct decoder *d, yyjson_val *v, struct json *out, const struct json_path *path)
+{
+    size_t n = unsafe_yyjson_get_len(v);
+    struct json_member *m = n ? arena_alloc(d->arena, arena_array_size(n, sizeof *m)) : NULL;
+    *out = (struct json){.type = JSON_OBJ, .n = (uint32_t)n, .members = m};
+    yyjson_val *key = unsafe_yyjson_get_first(v);
+    for (size_t i = 0; i < n; i++, m++) {
+        yyjson_val *val = key + 1;
+        m->key = unsafe_yyjson_get_str(key);
+        m->key_n = (uint32_t)unsafe_yyjson_get_len(key);
+        m->hash = json_hash(json_key(m));
+        if (!convert(d, val, &m->val, &(struct json_path){.up = path, .key = json_key(m)}))
+            return false;
+        key = unsafe_yyjson_get_next(val);
+    }
+    unique_members(d, out, path);
+    return true;
+}
+
+static bool convert_arr(struct decoder *d, yyjson_val *v, struct json *out, const struct json_path *path)
+{
+    size_t n = unsafe_yyjson_get_len(v);
+    struct json *item = n ? arena_alloc(d->arena, arena_array_size(n, sizeof *item)) : NULL;
+    *out = (struct json){.type = JSON_ARR, .n = (uint32_t)n, .items = item};
+    v = unsafe_yyjson_get_first(v);
+    for (size_t i = 0; i < n; i++, item++) {
+        if (!convert(d, v, item, &(struct json_path){.up = path, .index = i}))
+            return false;
+        v = unsafe_yyjson_get_next(v);
+    }
+    return true;
+}
+
+static struct json convert_num(yyjson_val *v)
+{
+    switch (unsafe_yyjson_get_subtype(v)) {
+    case YYJSON_SUBTYPE_UINT:
+        return json_uint(unsafe_yyjson_get_uint(v));
+    case YYJSON_SUBTYPE_SINT:
+        return json_int(unsafe_yyjson_get_sint(v));
+    default:
+        return json_real(unsafe_yyjson_get_real(v));
+    }
+}
+
+static bool convert(struct decoder *d, yyjson_val *v, struct json *out, const struct json_path *path)
+{
+    bool ok = true;
+    switch (unsafe_yyjson_get_type(v)) {
+    case YYJSON_TYPE_STR:
+        *out = (struct json){.type = JSON_STR, .n = (uint32_t)unsafe_yyjson_get_len(v), .s = unsafe_yyjson_get_str(v)};
+        return true;
+    case YYJSON_TYPE_NUM:
+        *out = convert_num(v);
+        return true;
+    case YYJSON_TYPE_BOOL:
+        *out = json_bool(unsafe_yyjson_get_bool(v));
+        return true;
+    case YYJSON_TYPE_OBJ:
+    case YYJSON_TYPE_ARR:
+        if (d->depth_left == 0)
+            return false;
+        d->depth_left--;
+        ok = unsafe_yyjson_is_obj(v) ? convert_obj(d, v, out, path) : convert_arr(d, v, out, path);
+        d->depth_left++;
+        return ok;
+    default:
+        *out = json_null();
+        return true;
+    }
+}
+
+/* yyjson takes some memory in front and unescapes strings in place: they live in this copy of the text. */
+static yyjson_doc *read_copy(struct arena *a, str text, yyjson_read_err *why)
+{
+    char *copy = arena_alloc_aligned(a, text.n + YYJSON_PADDING_SIZE, 1);
+    if (text.n)
+        memcpy(copy, text.p, text.n);
+    memset(copy + text.n, 0, YYJSON_PADDING_SIZE);
+    return yyjson_read_opts(copy, text.n, YYJSON_READ_INSITU, NULL, why);
+}
+
+int json_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes, struct json *ret,
+                struct err *err)
+{
+    size_t max = limits && limits->bytes ? limits->bytes : JSON_MAX_BYTES;
+    uint32_t depth = limits && limits->depth ? limits->depth : JSON_MAX_DEPTH;
+    if (text.n > max || text.n > UINT32_MAX)
+        return err_set(err, ERR_TOO_LARGE, "JSON text of %zu bytes is longer than the limit of %zu", text.n, max);
+    if (str_has_prefix(text, S("\xef\xbb\xbf")))
+        text = str_from(text, 3);
+    yyjson_read_err why;
+    yyjson_doc *doc = read_copy(a, text, &why);
+    if (doc == NULL)
+        return json_syntax_error(text, why.msg, why.pos, err);
+    struct decoder d = {.arena = a, .noting = notes != NULL, .depth_left = depth};
+    struct json root;
+    bool ok = convert(&d, yyjson_doc_get_root(doc), &root, NULL);
+    free(d.slots);
+    yyjson_doc_free(doc);
+    if (!ok)
+        return err_set(err, ERR_TOO_LARGE, "JSON text is nested deeper than the limit of %u", depth);
+    report_duplicates(&d, notes);
+    *ret = root;
+    return 0;
+}
