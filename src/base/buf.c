@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
+#include "base/rune.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -59,32 +60,37 @@ void buf_fmt(struct buf *b, const char *fmt, ...)
     va_end(args);
 }
 
-static void quote_char(struct buf *b, unsigned char c)
+/* A character that cannot stand for itself between quotes. */
+static void quote_rune(struct buf *b, uint32_t r)
 {
     static const char names[] = "\aa\bb\ff\nn\rr\tt\vv\"\"\\\\";
     for (size_t i = 0; i + 1 < sizeof names; i += 2) {
-        if ((unsigned char)names[i] == c) {
+        if ((unsigned char)names[i] == r) {
             buf_add_char(b, '\\');
             buf_add_char(b, names[i + 1]);
             return;
         }
     }
-    if (c < 0x20 || c == 0x7f)
-        buf_fmt(b, "\\x%02x", c);
+    if (r < 0x80)
+        buf_fmt(b, "\\x%02x", r);
     else
-        buf_add_char(b, (char)c);
+        buf_fmt(b, r < 0x10000 ? "\\u%04x" : "\\U%08x", r);
 }
 
 void buf_add_quoted(struct buf *b, str s)
 {
-    bool utf8 = str_is_utf8(s);
     buf_add_char(b, '"');
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c >= 0x80 && !utf8)
-            buf_fmt(b, "\\x%02x", c);
+    while (s.n) {
+        str rest = s;
+        uint32_t r = rune_next(&rest);
+        size_t n = s.n - rest.n;
+        if (r == RUNE_BAD && n == 1)
+            buf_fmt(b, "\\x%02x", (unsigned char)s.p[0]);
+        else if (r == '"' || r == '\\' || !rune_is_print(r))
+            quote_rune(b, r);
         else
-            quote_char(b, c);
+            buf_add(b, s.p, n);
+        s = rest;
     }
     buf_add_char(b, '"');
 }
