@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: structural schemas of custom resources: compiled once, then pruning, defaulting and validating objects with the
+ *       texts of Kubernetes; and the questions that server-side apply asks a schema.
+ * Owns: a compiled schema owns one block of memory plus the patterns compiled so far; it refers to nothing else.
+ * Threads: a schema may be shared by any number of threads: it never changes, but for patterns, which are compiled when
+ *          first needed and published atomically (of two threads that race, one throws its copy away). schema_trim and
+ *          schema_free need the schema for themselves.
+ * Errors: ERR_INVALID with the path of the keyword that makes no sense; objects that break the rules get field errors.
+ *
+ *   openAPIV3Schema (JSON) ── schema_compile ──► struct schema ──┬─► schema_admit     prune + default + validate, one walk
+ *                                                                ├─► schema_prune, schema_default, schema_validate
+ *                                                                └─► schema_root, schema_property, …   (apply)
+ *
+ * Whether a schema is a good one (structural, complete, defaults that fit) is asked with crd.h before it is compiled here. */
+#pragma once
+
+#include "json/json.h"
+#include "json/shape.h"
+#include "object/field_error.h"
+
+struct schema;
+
+/* Compiles the openAPIV3Schema of one version. The schema does not refer to the tree afterwards. */
+int schema_compile(const struct json *openapi, struct schema **ret, struct err *err);
+void schema_free(struct schema *s);
+/* Drops the compiled patterns; they come back when needed. */
+void schema_trim(struct schema *s);
+/* Bytes of memory, compiled patterns included. */
+size_t schema_footprint(const struct schema *s);
+/* Has x-kubernetes-validations: rules in CEL, which are accepted but not enforced. */
+bool schema_has_rules(const struct schema *s);
+
+/* ---- Nodes: one place in a schema. Small, by value; valid as long as the schema. ---- */
+
+typedef struct {
+    const struct schema *schema;
+    uint32_t at; /* private; 0: there is no such place */
+} schema_node;
+
+enum schema_kind {
+    SCHEMA_NONE,   /* the schema does not know this place: the field is unknown */
+    SCHEMA_ANY,    /* anything goes: below x-kubernetes-preserve-unknown-fields, its form is deduced from the value */
+    SCHEMA_SCALAR, /* string, number, boolean, int-or-string */
+    SCHEMA_LIST,
+    SCHEMA_MAP, /* records with properties and maps with additionalProperties */
+};
+
+enum schema_list_type { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
+
+schema_node schema_root(const struct schema *s);
+/* The place of a member: its own property, else additionalProperties, else SCHEMA_ANY where unknown fields are kept, else
+ * SCHEMA_NONE. */
+schema_node schema_property(schema_node node, str key);
+/* The place of every item of a list. */
+schema_node schema_items(schema_node node);
+enum schema_kind schema_node_kind(schema_node node);
+enum schema_list_type schema_node_list_type(schema_node node);
+/* x-kubernetes-map-type: atomic. */
+bool schema_node_is_atomic_map(schema_node node);
+bool schema_node_is_int_or_string(schema_node node);
+/* x-kubernetes-embedded-resource: apiVersion, kind and metadata are those of every object. */
+bool schema_node_is_resource(schema_node node);
+bool schema_node_keeps_unknown(schema_node node);
+bool schema_node_is_nullable(schema_node node);
+/* Names of the key fields of a SCHEMA_LIST_MAP, in the order given there. */
+size_t schema_node_key_count(schema_node node);
+str schema_node_key(schema_node node, size_t i);
+/* The default of this place, built in the arena; false when there is none. */
+bool schema_node_default(schema_node node, struct arena *a, struct json *ret);
+
+/* ---- Objects. ---- */
+
+enum { SCHEMA_MAX_UNKNOWN = 1000 };
+
+/* Paths of fields that were dropped because the schema does not know them ("spec.list[0].q"), sorted. Zero-initialise
+ * with an arena; past SCHEMA_MAX_UNKNOWN further ones are counted but not kept. */
+struct schema_unknown {
+    struct arena *arena;
+    VEC(str) paths;
+    size_t dropped;
+};
+
+struct schema_prune_args {
+    bool is_resource;                /* apiVersion, kind and metadata at the root are left alone */
+    const struct shape *object_meta; /* prunes metadata of embedded resources; NULL: left alone */
+    struct schema_unknown *unknown;  /* NULL: nobody wants to know */
+};
+
+/* In place: removes what the schema does not know. */
+void schema_prune(schema_node node, struct json *v, const struct schema_prune_args *args);
+/* In place: removes nulls where null is not allowed and no default stands ready, then fills in defaults. */
+void schema_default(schema_node node, struct arena *a, struct json *v);
+/* True when v fits. Otherwise all reasons are added to errs, their fields below base ("" for a whole object, "status"
+ * for the status subresource), or only false is answered when errs is NULL. */
+bool schema_validate(schema_node node, str base, const struct json *v, struct field_errors *errs);
+
+/* All three on a whole object, in the order of the API server and in one walk. */
+bool schema_admit(const struct schema *s, struct arena *a, struct json *object, const struct schema_prune_args *args,
+                  struct field_errors *errs);
