@@ -53,11 +53,13 @@ struct shape;
 struct shape_field {
     const char *name;
     uint16_t number; /* protobuf; 0: not on the wire */
+    uint16_t within; /* protobuf: number of the message around it, whose fields JSON has in the record itself; 0: none */
     uint8_t type, card, merge, smp;
     bool pointer;  /* unset differs from zero: a zero on the wire is kept (Go clients send zeros of all other fields) */
     bool required; /* of the API (shown by explain); not checked while decoding */
     const char *keys;    /* SHAPE_KEYED: key fields, comma-separated: "containerPort,protocol" */
     const char *smp_key; /* strategic merge key; NULL for a set */
+    const char *go_type; /* messages: the Go type of the scalar, or of a map as a whole; NULL: the plain one */
     const struct shape *record;
 };
 
@@ -70,4 +72,7 @@ struct shape {
 
 /* The field with this name, or NULL. */
 const struct shape_field *shape_find(const struct shape *s, str name);
-const struct shape_field *shape_find_number(const struct shape *s, uint32_t number);
+/* The field with this number inside the message `within` (0: in the record's own message), or NULL. */
+const struct shape_field *shape_find_number(const struct shape *s, uint32_t within, uint32_t number);
+/* True when `number` is a message whose fields JSON has in the record itself. */
+bool shape_has_within(const struct shape *s, uint32_t number);
