@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "object/kind.h"
+
+#include "object/kinds/tables.h"
+
+/* The order of discovery; autoscaling and meta have no paths, so theirs does not show. */
+static const struct kind_table *const tables[] = {
+    &kinds_core,         &kinds_apps, &kinds_events,        &kinds_authentication, &kinds_authorization, &kinds_batch,
+    &kinds_certificates, &kinds_rbac, &kinds_apiextensions, &kinds_coordination,   &kinds_autoscaling,   &kinds_meta,
+};
+
+enum { N_TABLES = sizeof tables / sizeof tables[0] };
+
+const char *verb_name(unsigned verb)
+{
+    switch (verb) {
+    case VERB_CREATE:
+        return "create";
+    case VERB_DELETE:
+        return "delete";
+    case VERB_DELETECOLLECTION:
+        return "deletecollection";
+    case VERB_GET:
+        return "get";
+    case VERB_LIST:
+        return "list";
+    case VERB_PATCH:
+        return "patch";
+    case VERB_UPDATE:
+        return "update";
+    case VERB_WATCH:
+        return "watch";
+    default:
+        return "";
+    }
+}
+
+size_t kind_builtin_count(void)
+{
+    size_t n = 0;
+    for (size_t t = 0; t < N_TABLES; t++)
+        n += tables[t]->n;
+    return n;
+}
+
+const struct kind *kind_builtin(size_t i)
+{
+    for (size_t t = 0; t < N_TABLES; t++) {
+        if (i < tables[t]->n)
+            return &tables[t]->kinds[i];
+        i -= tables[t]->n;
+    }
+    return NULL;
+}
+
+/* Clients send these under the group and version of whatever they act on. */
+static bool is_in_every_group(const struct kind *k)
+{
+    return strcmp(k->kind, "DeleteOptions") == 0 || strcmp(k->kind, "Status") == 0;
+}
+
+const struct kind *kind_builtin_by_body(str api_version, str kind)
+{
+    str group, version;
+    if (!kind_split_api_version(api_version, &group, &version))
+        return NULL;
+    const struct kind *k;
+    for (size_t i = 0; (k = kind_builtin(i)); i++) {
+        if (!str_eq(kind, str_of(k->kind)))
+            continue;
+        if (is_in_every_group(k) || (str_eq(group, str_of(k->group)) && str_eq(version, str_of(k->version))))
+            return k;
+    }
+    return NULL;
+}
+
+const struct kind *kind_builtin_by_path(str group, str version, str plural)
+{
+    const struct kind *k;
+    for (size_t i = 0; (k = kind_builtin(i)); i++)
+        if (!(k->flags & KIND_NO_PATH) && str_eq(plural, str_of(k->plural)) && str_eq(group, str_of(k->group)) &&
+            str_eq(version, str_of(k->version)))
+            return k;
+    return NULL;
+}
+
+bool kind_split_api_version(str api_version, str *ret_group, str *ret_version)
+{
+    str group, version;
+    if (!str_cut(api_version, '/', &group, &version)) {
+        group = (str){0};
+        version = api_version;
+    }
+    if (str_find_char(version, '/') >= 0)
+        return false;
+    *ret_group = group;
+    *ret_version = version;
+    return true;
+}
+
+const struct kind_subresource *kind_subresource(const struct kind *k, str name)
+{
+    for (size_t i = 0; i < k->n_subresources; i++)
+        if (str_eq(name, str_of(k->subresources[i].name)))
+            return &k->subresources[i];
+    return NULL;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: a kind: its names, what may be done with it, its fields and its columns. Built-in kinds are const tables in
+ *       kinds/, one file per API group; kinds of CRDs look the same and are made by the registry.
+ * Owns: nothing; built-in tables are static, the rest belongs to a registry.
+ * Threads: constants.
+ * Errors: none; what is not found is NULL. */
+#pragma once
+
+#include "base/str.h"
+#include "json/shape.h"
+
+enum {
+    VERB_CREATE = 1,
+    VERB_DELETE = 2,
+    VERB_DELETECOLLECTION = 4,
+    VERB_GET = 8,
+    VERB_LIST = 16,
+    VERB_PATCH = 32,
+    VERB_UPDATE = 64,
+    VERB_WATCH = 128,
+    VERBS_ALL = 255,
+    VERBS_STATUS = VERB_GET | VERB_PATCH | VERB_UPDATE, /* of the usual subresources */
+};
+
+/* The name of one verb bit: "deletecollection". Bits count up in alphabetical order. */
+const char *verb_name(unsigned verb);
+
+enum kind_flag {
+    KIND_GENERATION = 1,    /* the server counts metadata.generation */
+    KIND_UNCONDITIONAL = 2, /* PUT without a resourceVersion: the last write wins */
+    KIND_CREATE_ON_PUT = 4, /* PUT of a missing object creates it */
+    KIND_DELETE_OBJECT = 8, /* DELETE answers with the object instead of a Status */
+    KIND_NOT_STORED = 16,   /* a question, answered and forgotten (reviews) */
+    KIND_NO_PATH = 32,     /* no resource of its own: bodies and answers (DeleteOptions, Status, Scale, TokenRequest) */
+    KIND_RBAC_NAME = 64,   /* names may be any path segment */
+    KIND_CUSTOM = 128,     /* made from a CRD */
+    KIND_DEPRECATED = 256, /* a CRD version that warns */
+};
+
+struct kind_subresource {
+    const char *name;                   /* "status" */
+    const char *group, *version, *kind; /* of what it speaks; NULL: the kind it belongs to */
+    unsigned verbs;
+};
+
+struct columns;
+
+/* All texts are NUL-terminated; lists of texts end with NULL, and an empty list may be NULL itself. */
+struct kind {
+    const char *group, *version, *kind, *list_kind;
+    const char *plural, *singular;
+    const char *const *short_names, *const *categories;
+    bool namespaced;
+    unsigned verbs, flags;
+    const struct kind_subresource *subresources; /* in name order */
+    size_t n_subresources;
+    const char *const *selectable;   /* field selectors besides metadata.name and metadata.namespace: "status.phase" */
+    const struct shape *shape;       /* NULL: the kind has a schema instead (CRD) */
+    const struct columns *columns;   /* object/columns.h */
+    const char *deprecation_warning; /* KIND_DEPRECATED; NULL: the default text */
+};
+
+/* All built-in kinds, in the order in which discovery lists them: groups by age, kinds by plural. */
+size_t kind_builtin_count(void);
+const struct kind *kind_builtin(size_t i);
+/* Kinds by what a body says ("apps/v1", "Deployment") or what a path says ("apps", "v1", "deployments"). Kinds without
+ * a path of their own, such as DeleteOptions, are found by body only; DeleteOptions and Status in every group. */
+const struct kind *kind_builtin_by_body(str api_version, str kind);
+const struct kind *kind_builtin_by_path(str group, str version, str plural);
+
+/* "apps/v1", or "v1" for the core group, in two pieces; false when there is more than one slash. */
+bool kind_split_api_version(str api_version, str *ret_group, str *ret_version);
+const struct kind_subresource *kind_subresource(const struct kind *k, str name);

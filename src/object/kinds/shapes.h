@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the shapes that more than one file of this folder uses.
+ * Owns: nothing.
+ * Threads: constants.
+ * Errors: none. */
+#pragma once
+
+#include "json/shape.h"
+
+/* meta.c */
+extern const struct shape shape_label_selector_requirement;
+extern const struct shape shape_label_selector;
+extern const struct shape shape_object_meta;
+extern const struct shape shape_condition;
+extern const struct shape shape_field_selector_requirement;
+
+/* core.c */
+extern const struct shape shape_object_reference;
+extern const struct shape shape_local_object_reference;
+
+/* core_quota.c */
+extern const struct shape shape_resource_quota;
+extern const struct shape shape_limit_range;
+
+/* core_volume.c */
+extern const struct shape shape_object_field_selector;
+extern const struct shape shape_resource_field_selector;
+extern const struct shape shape_volume;
+
+/* core_scheduling.c */
+extern const struct shape shape_affinity;
+extern const struct shape shape_toleration;
+extern const struct shape shape_topology_spread_constraint;
+extern const struct shape shape_taint;
+
+/* core_container.c */
+extern const struct shape shape_resource_requirements;
+extern const struct shape shape_selinux_options;
+extern const struct shape shape_windows_security_context_options;
+extern const struct shape shape_seccomp_profile;
+extern const struct shape shape_app_armor_profile;
+extern const struct shape shape_container;
+extern const struct shape shape_ephemeral_container;
+
+/* core_pod.c */
+extern const struct shape shape_pod_template_spec;
+extern const struct shape shape_pod;
+
+/* core_service.c */
+extern const struct shape shape_service;
+
+/* core_event.c */
+extern const struct shape shape_event_source;
+extern const struct shape shape_event;
+
+/* core_node.c */
+extern const struct shape shape_node;
