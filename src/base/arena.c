@@ -77,17 +77,16 @@ void *arena_zalloc(struct arena *a, size_t size)
 
 void *arena_realloc(struct arena *a, void *p, size_t old, size_t size)
 {
-    if (size <= old && p != NULL)
+    if (p == NULL)
+        return arena_alloc(a, size);
+    if (size <= old)
         return p;
-    if (p != NULL && (char *)p + old == a->at && size - old <= (size_t)(a->end - a->at)) {
+    if ((char *)p + old == a->at && size - old <= (size_t)(a->end - a->at)) {
         a->at = (char *)p + size;
         UNPOISON(p, size);
         return p;
     }
-    void *q = arena_alloc(a, size);
-    if (old)
-        memcpy(q, p, old);
-    return q;
+    return memcpy(arena_alloc(a, size), p, old);
 }
 
 size_t arena_array_size(size_t n, size_t size)

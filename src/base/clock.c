@@ -165,7 +165,8 @@ bool time_parse(str s, int64_t *ret_seconds, uint32_t *ret_nanos)
                 take_offset(&s, &offset) && s.n == 0;
     if (!rest || !is_date(year, month, day) || hour > 23 || minute > 59 || second > 59)
         return false;
-    *ret_seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+    int in_day = (hour * 60 + minute) * 60 + second;
+    *ret_seconds = days_of(year, month, day) * 86400 + in_day - offset;
     *ret_nanos = nanos;
     return true;
 }

@@ -6,26 +6,6 @@
 #include <stdlib.h>
 #include <yyjson.h>
 
-#define ONES UINT64_C(0x0101010101010101)
-#define HIGHS UINT64_C(0x8080808080808080)
-
-/* Not zero when one of the eight bytes is zero. */
-static inline uint64_t zero_byte(uint64_t w)
-{
-    return (w - ONES) & ~w & HIGHS;
-}
-
-/* Not zero when one of the eight bytes may need an escape: a control character, one of " \ < > &, or not ASCII (only
- * U+2028 and U+2029 do, but they are told apart byte by byte). */
-static inline uint64_t special_byte(uint64_t w)
-{
-    uint64_t control = (w - ONES * 0x20) & ~w & HIGHS;
-    uint64_t quote_or_amp = zero_byte((w & ~(ONES * 0x04)) ^ (ONES * 0x22));
-    uint64_t angle = zero_byte((w | (ONES * 0x02)) ^ (ONES * 0x3e));
-    uint64_t backslash = zero_byte(w ^ (ONES * 0x5c));
-    return control | quote_or_amp | angle | backslash | (w & HIGHS);
-}
-
 static inline bool is_plain(unsigned char c)
 {
     return c >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&' && c != 0xe2;
@@ -62,47 +42,110 @@ static size_t escape(char **out, str s, size_t i)
     return 1;
 }
 
-/* The output has room for 6 bytes per input byte. */
-static char *escape_into(char *out, str s)
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+/* A byte that is not zero stands where an escape may be needed: a control character, one of " \ < > &, or not ASCII
+ * (only U+2028 and U+2029 are escaped then, which copy_escaped finds out byte by byte). */
+static inline bytes16 special_bytes(bytes16 v)
 {
-    size_t i = 0;
-    while (i < s.n) {
-        uint64_t w;
-        if (s.n - i >= sizeof w) {
-            memcpy(&w, s.p + i, sizeof w);
-            if (special_byte(w) == 0) {
-                memcpy(out, &w, sizeof w);
-                out += sizeof w;
-                i += sizeof w;
-                continue;
-            }
+    return (bytes16)(v < 0x20) | (bytes16)(v > 0x7f) | (bytes16)((v & (unsigned char)~0x04) == '"') |
+           (bytes16)((v | 0x02) == '>') | (bytes16)(v == '\\');
+}
+
+static inline bool is_zero(bytes16 v)
+{
+    uint64_t half[2];
+    memcpy(half, &v, sizeof half);
+    return (half[0] | half[1]) == 0;
+}
+
+static inline bytes16 copy16(char *out, const char *from)
+{
+    bytes16 v;
+    memcpy(&v, from, sizeof v);
+    memcpy(out, &v, sizeof v);
+    return special_bytes(v);
+}
+
+/* Copies s while it looks for what needs an escape; false when there is such a byte (then the copy is of no use). The
+ * last step overlaps the one before instead of leaving single bytes over. */
+static inline bool copy_plain(char *out, str s)
+{
+    if (s.n >= 16) {
+        bytes16 special = copy16(out + s.n - 16, s.p + s.n - 16);
+        for (size_t i = 0; i < s.n - 16; i += 16)
+            special |= copy16(out + i, s.p + i);
+        return is_zero(special);
+    }
+    if (s.n >= 4) {
+        bytes16 v;
+        uint64_t part[2] = {UINT64_C(0x2020202020202020), UINT64_C(0x2020202020202020)};
+        if (s.n >= 8) {
+            memcpy(&part[0], s.p, 8);
+            memcpy(&part[1], s.p + s.n - 8, 8);
+            memcpy(out, &part[0], 8);
+            memcpy(out + s.n - 8, &part[1], 8);
+        } else {
+            memcpy(&part[0], s.p, 4);
+            memcpy(&part[1], s.p + s.n - 4, 4);
+            memcpy(out, &part[0], 4);
+            memcpy(out + s.n - 4, &part[1], 4);
         }
-        size_t end = s.n - i > sizeof w ? i + sizeof w : s.n;
-        while (i < end) {
-            if (is_plain((unsigned char)s.p[i]))
-                *out++ = s.p[i++];
-            else
-                i += escape(&out, s, i);
-        }
+        memcpy(&v, part, sizeof v);
+        return is_zero(special_bytes(v));
+    }
+    for (size_t i = 0; i < s.n; i++) {
+        if (!is_plain((unsigned char)s.p[i]))
+            return false;
+        out[i] = s.p[i];
+    }
+    return true;
+}
+
+/* The output has room for 6 bytes per input byte. */
+static char *copy_escaped(char *out, str s)
+{
+    for (size_t i = 0; i < s.n;) {
+        if (is_plain((unsigned char)s.p[i]))
+            *out++ = s.p[i++];
+        else
+            i += escape(&out, s, i);
     }
     return out;
 }
 
-void json_encode_str(struct buf *b, str s)
+enum { PIECE = 256 }; /* of a long string, so that it does not reserve six times its size at once */
+
+static void encode_long(struct buf *b, str s)
 {
-    enum { PIECE = 512 };
     buf_add_char(b, '"');
     while (s.n) {
-        /* In pieces, so that a long text does not reserve six times its size; U+2028 is not split. */
         size_t n = s.n > PIECE ? PIECE : s.n;
-        while (n < s.n && n < PIECE + 4 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        while (n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80) /* U+2028 is not split */
             n++;
         if (b->cap - b->n < n * 6)
             buf_grow(b, n * 6);
-        b->n = (size_t)(escape_into(b->p + b->n, str_upto(s, n)) - b->p);
+        char *at = b->p + b->n;
+        str piece = str_upto(s, n);
+        b->n = (size_t)((copy_plain(at, piece) ? at + n : copy_escaped(at, piece)) - b->p);
         s = str_from(s, n);
     }
     buf_add_char(b, '"');
+}
+
+void json_encode_str(struct buf *b, str s)
+{
+    if (s.n > PIECE) {
+        encode_long(b, s);
+        return;
+    }
+    if (b->cap - b->n < s.n * 6 + 2)
+        buf_grow(b, s.n * 6 + 2);
+    char *at = b->p + b->n;
+    *at++ = '"';
+    at = copy_plain(at, s) ? at + s.n : copy_escaped(at, s);
+    *at++ = '"';
+    b->n = (size_t)(at - b->p);
 }
 
 static void encode_int(struct buf *b, uint64_t u, bool minus)
@@ -156,7 +199,7 @@ static size_t shortest_digits(double d, char digits[32], int *exponent)
 /* As Go prints a float64 in JSON: plain digits from 1e-6 up to 1e21, else 1.5e-7 and 1e+21. */
 static void encode_real(struct buf *b, double d)
 {
-    char digits[32];
+    char digits[32] = "0";
     int exp;
     if (d < 0 || (d == 0 && __builtin_signbit(d)))
         buf_add_char(b, '-');

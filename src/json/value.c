@@ -278,11 +278,11 @@ struct json json_dup_top(struct arena *a, const struct json *v)
     struct json copy = v ? *v : json_null();
     if (copy.type < JSON_ARR)
         return copy;
-    size_t size = arena_array_size(copy.n, child_size(&copy));
     copy.room = 0;
-    copy.items = NULL;
-    if (size)
+    if (copy.n) {
+        size_t size = arena_array_size(copy.n, child_size(&copy));
         copy.items = memcpy(arena_alloc(a, size), v->items, size);
+    }
     return copy;
 }
 
