@@ -145,13 +145,27 @@ static void add_map(struct buf *b, const struct json *v, struct arena *scratch)
 static void add_value(struct buf *b, const struct json *v, struct arena *scratch)
 {
     switch (json_type(v)) {
-    case JSON_NULL: buf_add_str(b, S("interface {}(nil)")); break;
-    case JSON_BOOL: buf_add_str(b, v->b ? S("true") : S("false")); break;
-    case JSON_INT: buf_fmt(b, "%lld", (long long)v->i); break;
-    case JSON_UINT: buf_fmt(b, "%llu", (unsigned long long)v->u); break;
-    case JSON_REAL: add_real(b, v->d); break;
-    case JSON_STR: buf_add_quoted(b, json_text(v)); break;
-    case JSON_OBJ: add_map(b, v, scratch); break;
+    case JSON_NULL:
+        buf_add_str(b, S("interface {}(nil)"));
+        break;
+    case JSON_BOOL:
+        buf_add_str(b, v->b ? S("true") : S("false"));
+        break;
+    case JSON_INT:
+        buf_fmt(b, "%lld", (long long)v->i);
+        break;
+    case JSON_UINT:
+        buf_fmt(b, "%llu", (unsigned long long)v->u);
+        break;
+    case JSON_REAL:
+        add_real(b, v->d);
+        break;
+    case JSON_STR:
+        buf_add_quoted(b, json_text(v));
+        break;
+    case JSON_OBJ:
+        add_map(b, v, scratch);
+        break;
     case JSON_ARR:
         buf_add_str(b, S("[]interface {}{"));
         for (size_t i = 0; i < v->n; i++) {
