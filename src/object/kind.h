@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "object/name.h"
 #include "json/shape.h"
 
 enum {
@@ -32,7 +33,6 @@ enum kind_flag {
     KIND_DELETE_OBJECT = 8, /* DELETE answers with the object instead of a Status */
     KIND_NOT_STORED = 16,   /* a question, answered and forgotten (reviews) */
     KIND_NO_PATH = 32,     /* no resource of its own: bodies and answers (DeleteOptions, Status, Scale, TokenRequest) */
-    KIND_RBAC_NAME = 64,   /* names may be any path segment */
     KIND_CUSTOM = 128,     /* made from a CRD */
     KIND_DEPRECATED = 256, /* a CRD version that warns */
 };
@@ -52,6 +52,7 @@ struct kind {
     const char *const *short_names, *const *categories;
     bool namespaced;
     unsigned verbs, flags;
+    enum name_rule name_rule;
     const struct kind_subresource *subresources; /* in name order */
     size_t n_subresources;
     const char *const *selectable;   /* field selectors besides metadata.name and metadata.namespace: "status.phase" */

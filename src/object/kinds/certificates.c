@@ -47,6 +47,7 @@ static const struct kind kinds[] = {
         .short_names = LIST_OF("csr"),
         .verbs = VERBS_ALL,
         .flags = KIND_UNCONDITIONAL,
+        .name_rule = NAME_PATH_SEGMENT,
         SUBRESOURCES({"approval", .verbs = VERBS_STATUS}, STATUS),
         .selectable = LIST_OF("spec.signerName"),
         .shape = &certificate_signing_request,
