@@ -8,20 +8,21 @@
 #include "json/json.h"
 
 enum {
-    YAML_MAX_NODES = 1000000, /* values one document may come to, aliases expanded */
+    YAML_MAX_NODES = 1000000,           /* values one document may come to, aliases expanded */
+    YAML_MAX_GROWTH = 16 * 1024 * 1024, /* bytes of text one document may come to, aliases expanded */
     YAML_MAX_DOCUMENTS = 10000,
 };
 
 typedef VEC(struct json) json_vec;
 
-/* One document (an empty text is null; a second document is an error). Text that starts with { is read as JSON.
- * Duplicate keys are an error, as in every Kubernetes client, unless notes is given: then the last one counts
- * and the path is noted. */
+/* One document (an empty text is null; a second document that is not empty is an error). Text that starts with { is read
+ * as JSON if it is. Duplicate keys are an error unless notes is given: then the last one counts, in the place of the
+ * first, and the path is noted. A key beats the same key merged in by "<<", wherever that stands. */
 int yaml_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes, struct json *ret,
                 struct err *err);
-/* All documents of a stream ("---" between them); empty documents are left out. */
+/* All documents of a stream ("---" between them); empty ones, and null, are left out. Duplicate keys are an error. */
 int yaml_decode_all(struct arena *a, str text, const struct json_limits *limits, json_vec *ret, struct err *err);
 
-/* As kubectl -o yaml prints it: sorted keys, two spaces, list dashes under their key, literal blocks for text of
- * several lines, quotes only where YAML 1.1 needs them. Ends with a newline. */
+/* As kubectl -o yaml prints it, byte by byte: sorted keys, two spaces, list dashes under their key, literal blocks for text of
+ * several lines, long lines broken after column 80, quotes only where YAML 1.1 needs them. Ends with a newline. */
 void yaml_encode(struct buf *b, const struct json *v);

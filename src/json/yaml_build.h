@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: builds the JSON tree of a YAML document from its nodes in the order they come: anchors and aliases, merge keys,
+ *       keys as strings, duplicates, limits. Private to the YAML reader of this folder.
+ * Owns: a build owns its scratch memory and the index of anchors until yaml_build_done; the tree is the arena's.
+ * Threads: one build, one thread.
+ * Errors: as yaml.h; after an error only yaml_build_done may follow.
+ *
+ *   frames   {spec} [list] {item}          containers not yet closed, the innermost last
+ *   pending  apiVersion kind | a b | name  values whose container is not yet closed; a frame knows its first one
+ *
+ * Closing a container takes its pending values off the stack, makes one value of them, and hands that to the container
+ * around it. So memory is taken once, at its final size. */
+#pragma once
+
+#include "base/map.h"
+#include "json/yaml.h"
+#include "json/yaml_scalar.h"
+
+struct yaml_at {
+    size_t line, column; /* from 1 */
+};
+
+/* What an event says. Views live as long as the event. */
+struct yaml_node {
+    struct yaml_at at;
+    str anchor, tag, text; /* text: of a scalar, or the name an alias refers to */
+    bool plain;            /* neither quoted nor tagged */
+};
+
+struct yaml_anchor;
+
+struct yaml_pending {
+    str key; /* of a member */
+    struct json value;
+    struct yaml_at at; /* of the key, or of the value */
+    bool merge;        /* value of "<<" */
+};
+
+struct yaml_duplicate {
+    struct yaml_at at;
+    str path;
+};
+
+struct yaml_frame {
+    enum json_type type;
+    size_t first; /* position in pending */
+    struct yaml_anchor *anchor;
+    size_t nodes, bytes; /* counters when it opened */
+    uint32_t height;     /* of the tallest value inside */
+    bool has_key, merge; /* a key waits for its value */
+    str key;
+    struct yaml_at key_at;
+};
+
+struct yaml_build {
+    struct arena *arena; /* of the result */
+    struct json_limits limits;
+    struct json_notes *notes; /* NULL: duplicates are errors */
+    struct err *err;
+
+    struct json root;
+    struct yaml_at root_at;
+
+    /* private */
+    struct arena scratch;
+    VEC(struct yaml_frame) frames;
+    VEC(struct yaml_pending) pending;
+    VEC(struct yaml_duplicate) duplicates;
+    struct map anchors;           /* name → struct yaml_anchor */
+    size_t nodes, aliased, bytes; /* of this document, aliases expanded; nodes that came by alias; bytes of strings */
+};
+
+/* "yaml: line 3, column 5: …" as ERR_BAD_REQUEST. */
+int yaml_fail(struct yaml_build *b, struct yaml_at at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Begins a document: forgets anchors and counts. */
+void yaml_build_start(struct yaml_build *b);
+int yaml_build_scalar(struct yaml_build *b, const struct yaml_node *node);
+int yaml_build_alias(struct yaml_build *b, const struct yaml_node *node);
+int yaml_build_open(struct yaml_build *b, const struct yaml_node *node, enum json_type type);
+int yaml_build_close(struct yaml_build *b);
+/* Fills the notes, in the order of the text: inner duplicates are found before outer ones. */
+void yaml_build_report(struct yaml_build *b);
+void yaml_build_done(struct yaml_build *b);
+
+/* What a scalar means, its tag considered. Strings are copied into the arena. */
+int yaml_build_resolve(struct yaml_build *b, const struct yaml_node *node, struct yaml_scalar *ret);

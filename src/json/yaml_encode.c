@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json/yaml.h"
+#include "json/yaml_print.h"
+#include "json/yaml_scalar.h"
+
+#include "base/rune.h"
+
+static bool is_digit(uint32_t r)
+{
+    return r >= '0' && r <= '9';
+}
+
+/* ---- The order of keys: letters after everything else, numbers by value: a2 before a10. ---- */
+
+/* Go asks its Unicode tables; we know the blocks beyond ASCII that hold no letters, or hardly any. */
+static bool is_letter(uint32_t r)
+{
+    static const struct {
+        uint32_t from, to;
+    } others[] = {{0x80, 0xa9},     {0xab, 0xb4},     {0xb6, 0xb9},     {0xbb, 0xbf},      {0xd7, 0xd7},
+                  {0xf7, 0xf7},     {0x300, 0x36f},   {0x2000, 0x2070}, {0x2072, 0x207e},  {0x2080, 0x208f},
+                  {0x20a0, 0x2101}, {0x2190, 0x2bff}, {0x2e00, 0x3004}, {0x3007, 0x3030},  {0xd800, 0xf8ff},
+                  {0xfe00, 0xfe6f}, {0xfeff, 0xff20}, {0xfff0, 0xffff}, {0x1f000, 0x1faff}};
+    if (r < 0x80)
+        return (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z');
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (r >= others[i].from && r <= others[i].to)
+            return false;
+    }
+    return true;
+}
+
+/* The number at the front of s on top of a start value; wraps around as Go's does. */
+static int64_t take_number(str *s, uint64_t start)
+{
+    while (s->n && is_digit((unsigned char)s->p[0])) {
+        start = start * 10 + (uint64_t)(s->p[0] - '0');
+        *s = str_from(*s, 1);
+    }
+    return (int64_t)start;
+}
+
+/* Whether a digit other than 0 stands in the run of digits that ends s. */
+static bool ends_in_number(str s)
+{
+    while (s.n && is_digit((unsigned char)s.p[s.n - 1])) {
+        if (s.p[--s.n] != '0')
+            return true;
+    }
+    return false;
+}
+
+static bool is_less(str a, str b)
+{
+    str x = a, y = b;
+    while (x.n && y.n) {
+        str x_rest = x, y_rest = y;
+        uint32_t c = rune_next(&x_rest), d = rune_next(&y_rest);
+        if (c != d) {
+            if (is_letter(c) || is_letter(d))
+                return is_letter(c) && is_letter(d) ? c < d : is_letter(d);
+            uint64_t start = (c == '0' || d == '0') && ends_in_number(str_upto(a, a.n - x.n));
+            str x_end = x, y_end = y;
+            int64_t n = take_number(&x_end, start), m = take_number(&y_end, start);
+            if (n != m)
+                return n < m;
+            size_t x_digits = x.n - x_end.n, y_digits = y.n - y_end.n;
+            return x_digits != y_digits ? x_digits < y_digits : c < d;
+        }
+        x = x_rest;
+        y = y_rest;
+    }
+    return x.n == 0 && y.n > 0;
+}
+
+/* A merge sort of its own: the order above is not always transitive, which qsort does not forgive. */
+static void sort_keys(const struct json_member **list, const struct json_member **spare, size_t n)
+{
+    size_t half = n / 2;
+    if (n < 2)
+        return;
+    sort_keys(list, spare, half);
+    sort_keys(list + half, spare, n - half);
+    memcpy(spare, list, half * sizeof *list);
+    for (size_t i = 0, k = half, at = 0; i < half; at++) {
+        bool second = k < n && is_less(json_key(list[k]), json_key(spare[i]));
+        list[at] = second ? list[k++] : spare[i++];
+    }
+}
+
+/* ---- Scalars. ---- */
+
+/* Sexagesimal numbers such as 1:30 are strings to Kubernetes but not to other readers of YAML 1.1, so they are quoted:
+ * [sign] digit {digit _} {: [0-5] digit}+ [. {digit _}] */
+static bool is_base60(str s)
+{
+    size_t i = s.n && (s.p[0] == '-' || s.p[0] == '+');
+    if (i >= s.n || !is_digit((unsigned char)s.p[i]))
+        return false;
+    while (i < s.n && (is_digit((unsigned char)s.p[i]) || s.p[i] == '_'))
+        i++;
+    bool any = false;
+    for (; i + 1 < s.n && s.p[i] == ':'; any = true) {
+        bool two = i + 2 < s.n && s.p[i + 1] <= '5' && is_digit((unsigned char)s.p[i + 2]);
+        if (!is_digit((unsigned char)s.p[i + 1]))
+            return false;
+        i += two ? 3 : 2;
+    }
+    if (any && i < s.n && s.p[i] == '.') {
+        for (i++; i < s.n && (is_digit((unsigned char)s.p[i]) || s.p[i] == '_');)
+            i++;
+    }
+    return any && i == s.n;
+}
+
+static void print_text(struct yaml_page *p, str s, bool key)
+{
+    enum yaml_style style = YAML_PLAIN;
+    if (str_find_char(s, '\n') >= 0)
+        style = YAML_LITERAL;
+    else if (yaml_resolve(s, true).type != YAML_STR || is_base60(s) || (key && str_eq(s, S("<<"))))
+        style = YAML_DOUBLE;
+    yaml_page_text(p, s, style, key);
+}
+
+/* kubectl's numbers go through JSON first, where 1.0 is 1; what is then no integer of 64 bits is printed as a float. */
+static void print_number(struct yaml_page *p, const struct json *v)
+{
+    char memory[64];
+    struct arena scratch ARENA_SCOPE = {0};
+    struct buf text = {.p = memory, .cap = sizeof memory, .arena = &scratch};
+    json_encode_number(&text, v);
+    struct json number = yaml_resolve(buf_str(&text), false).value;
+    text.n = 0;
+    if (number.type == JSON_REAL)
+        yaml_format_real(&text, number.d, 64);
+    else
+        json_encode_number(&text, &number);
+    yaml_page_text(p, buf_str(&text), YAML_PLAIN, false);
+}
+
+/* ---- Containers. ---- */
+
+static void print(struct yaml_page *p, const struct json *v, bool member);
+
+/* Dashes of a list that is a member stand under its key, not further in. */
+static void print_items(struct yaml_page *p, const struct json *arr, bool member)
+{
+    int outer = p->indent;
+    if (outer < 0)
+        p->indent = 0;
+    else if (!member || p->fresh)
+        p->indent += YAML_INDENT;
+    json_each_item(arr, item)
+    {
+        yaml_page_line(p);
+        yaml_page_mark(p, "-", true, true);
+        print(p, item, false);
+    }
+    p->indent = outer;
+}
+
+static void print_member(struct yaml_page *p, const struct json_member *m)
+{
+    bool simple = yaml_is_simple_key(json_key(m));
+    yaml_page_line(p);
+    if (!simple)
+        yaml_page_mark(p, "?", true, true);
+    print_text(p, json_key(m), simple);
+    if (!simple)
+        yaml_page_line(p);
+    yaml_page_mark(p, ":", !simple, !simple);
+    print(p, &m->val, true);
+}
+
+static void print_members(struct yaml_page *p, const struct json *obj)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const struct json_member **list = ARENA_ARRAY(&scratch, const struct json_member *, obj->n);
+    const struct json_member **spare = ARENA_ARRAY(&scratch, const struct json_member *, obj->n);
+    int outer = p->indent;
+    for (uint32_t i = 0; i < obj->n; i++)
+        list[i] = &obj->members[i];
+    sort_keys(list, spare, obj->n);
+    p->indent = outer < 0 ? 0 : outer + YAML_INDENT;
+    for (uint32_t i = 0; i < obj->n; i++)
+        print_member(p, list[i]);
+    p->indent = outer;
+}
+
+static void print(struct yaml_page *p, const struct json *v, bool member)
+{
+    switch (json_type(v)) {
+    case JSON_NULL:
+        yaml_page_text(p, S("null"), YAML_PLAIN, false);
+        break;
+    case JSON_BOOL:
+        yaml_page_text(p, v->b ? S("true") : S("false"), YAML_PLAIN, false);
+        break;
+    case JSON_STR:
+        print_text(p, json_text(v), false);
+        break;
+    case JSON_ARR:
+        if (v->n)
+            print_items(p, v, member);
+        else
+            yaml_page_mark(p, "[]", true, false);
+        break;
+    case JSON_OBJ:
+        if (v->n)
+            print_members(p, v);
+        else
+            yaml_page_mark(p, "{}", true, false);
+        break;
+    default:
+        print_number(p, v);
+    }
+}
+
+void yaml_encode(struct buf *b, const struct json *v)
+{
+    struct yaml_page page = {.out = b, .indent = -1, .blank = true, .fresh = true};
+    print(&page, v, false);
+    yaml_page_line(&page);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json/yaml_scalar.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Words by their first letter would be faster to find, but there are few of them and they are short. */
+static const struct {
+    enum yaml_scalar_type type;
+    bool truth;
+    const char *number; /* of YAML_FLOAT */
+    const char *words;  /* each between blanks */
+} words[] = {
+    {YAML_BOOL, true, NULL, " y Y yes Yes YES true True TRUE on On ON "},
+    {YAML_BOOL, false, NULL, " n N no No NO false False FALSE off Off OFF "},
+    {YAML_NULL, false, NULL, " ~ null Null NULL "},
+    {YAML_FLOAT, false, ".nan", " .nan .NaN .NAN "},
+    {YAML_FLOAT, false, ".inf", " .inf .Inf .INF +.inf +.Inf +.INF "},
+    {YAML_FLOAT, false, "-.inf", " -.inf -.Inf -.INF "},
+};
+
+enum { WORD_MAX = 5 }; /* "false" */
+
+const char *yaml_scalar_name(enum yaml_scalar_type type)
+{
+    static const char *const names[] = {"!!null", "!!bool", "!!int", "!!float", "!!timestamp", "!!str"};
+    return names[type];
+}
+
+static bool find_word(str text, struct yaml_scalar *ret)
+{
+    char padded[WORD_MAX + 3];
+    if (text.n == 0) {
+        *ret = (struct yaml_scalar){.type = YAML_NULL};
+        return true;
+    }
+    if (text.n > WORD_MAX || memchr(text.p, ' ', text.n) || memchr(text.p, '\0', text.n))
+        return false;
+    (void)snprintf(padded, sizeof padded, " %.*s ", STR(text));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strstr(words[i].words, padded) == NULL)
+            continue;
+        ret->type = words[i].type;
+        ret->value = words[i].number              ? json_str(str_of(words[i].number))
+                     : words[i].type == YAML_BOOL ? json_bool(words[i].truth)
+                                                  : json_null();
+        return true;
+    }
+    return false;
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Base from the prefix, which is cut off: 0x 0o 0b, or a leading 0 for octal. */
+static unsigned take_base(str *s)
+{
+    static const char marks[] = "xXoObB";
+    static const unsigned bases[] = {16, 8, 2};
+    if (s->n == 0 || s->p[0] != '0')
+        return 10;
+    const char *mark = s->n >= 3 && s->p[1] ? strchr(marks, s->p[1]) : NULL;
+    *s = str_from(*s, mark ? 2 : 1);
+    return mark ? bases[(mark - marks) / 2] : 8;
+}
+
+/* An integer of 64 bits, with sign or without. Underscores are gone already. */
+static bool parse_int(str s, struct json *ret)
+{
+    bool minus = s.p[0] == '-', sign = minus || s.p[0] == '+';
+    s = str_from(s, sign);
+    if (s.n == 0)
+        return false;
+    unsigned base = take_base(&s);
+    uint64_t v = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned d = (unsigned)digit_of(s.p[i]);
+        if (d >= base || __builtin_mul_overflow(v, (uint64_t)base, &v) || __builtin_add_overflow(v, (uint64_t)d, &v))
+            return false;
+    }
+    if (v <= (uint64_t)INT64_MAX + minus) {
+        *ret = json_int(minus ? (int64_t)(0 - v) : (int64_t)v);
+        return true;
+    }
+    if (sign)
+        return false;
+    *ret = json_uint(v);
+    return true;
+}
+
+/* [sign] (.digits | digits[.digits]) [e [sign] digits] */
+static bool is_float(str s)
+{
+    size_t i = s.n && (s.p[0] == '-' || s.p[0] == '+');
+    size_t before = 0, after = 0;
+    for (; i < s.n && is_digit(s.p[i]); i++)
+        before++;
+    if (i < s.n && s.p[i] == '.') {
+        for (i++; i < s.n && is_digit(s.p[i]); i++)
+            after++;
+    }
+    if (before + after == 0)
+        return false;
+    if (i < s.n && (s.p[i] == 'e' || s.p[i] == 'E')) {
+        i += 1 + (i + 1 < s.n && (s.p[i + 1] == '-' || s.p[i + 1] == '+'));
+        size_t start = i;
+        while (i < s.n && is_digit(s.p[i]))
+            i++;
+        if (i == start)
+            return false;
+    }
+    return i == s.n;
+}
+
+/* False for what overflows to infinity: Kubernetes leaves that a string. */
+static bool parse_float(const char *text, struct json *ret)
+{
+    double d = strtod(text, NULL);
+    if (!isfinite(d))
+        return false;
+    *ret = json_real(d);
+    return true;
+}
+
+/* A copy without underscores, or an empty string when one does not stand between digits though it must. */
+static str without_underscores(char *to, str s, bool between_digits)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] != '_')
+            to[n++] = s.p[i];
+        else if (between_digits && (i == 0 || i + 1 == s.n || !is_digit(s.p[i - 1]) || !is_digit(s.p[i + 1])))
+            return (str){0};
+    }
+    to[n] = '\0';
+    return (str){to, n};
+}
+
+/* ---- Dates: the layouts Go is given, 2006-1-2[T15:4:5[.9]zone] and 2006-1-2 15:4:5[.9] ---- */
+
+/* One or two digits, at least low and below high. */
+static bool take_number(str *s, int low, int high, int *ret)
+{
+    if (s->n == 0 || !is_digit(s->p[0]))
+        return false;
+    size_t n = s->n > 1 && is_digit(s->p[1]) ? 2 : 1;
+    int v = n == 2 ? (s->p[0] - '0') * 10 + (s->p[1] - '0') : s->p[0] - '0';
+    *s = str_from(*s, n);
+    *ret = v;
+    return v >= low && v < high;
+}
+
+static bool take(str *s, char c)
+{
+    if (s->n == 0 || s->p[0] != c)
+        return false;
+    *s = str_from(*s, 1);
+    return true;
+}
+
+static bool take_clock(str *s)
+{
+    int v;
+    if (!take_number(s, 0, 24, &v) || !take(s, ':') || !take_number(s, 0, 60, &v) || !take(s, ':') ||
+        !take_number(s, 0, 60, &v))
+        return false;
+    if (s->n >= 2 && (s->p[0] == '.' || s->p[0] == ',') && is_digit(s->p[1])) {
+        for (*s = str_from(*s, 1); s->n && is_digit(s->p[0]);)
+            *s = str_from(*s, 1);
+    }
+    return true;
+}
+
+static bool take_zone(str *s)
+{
+    int v;
+    if (take(s, 'Z'))
+        return true;
+    if (s->n != 6 || s->p[3] != ':' || !is_digit(s->p[2]) || !is_digit(s->p[5]))
+        return false;
+    return (take(s, '+') || take(s, '-')) && take_number(s, 0, 25, &v) && take(s, ':') && take_number(s, 0, 61, &v);
+}
+
+static bool is_timestamp(str s)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int year = 0, month, day;
+    for (size_t i = 0; i < 4; i++) {
+        if (i >= s.n || !is_digit(s.p[i]))
+            return false;
+        year = year * 10 + (s.p[i] - '0');
+    }
+    s = str_from(s, 4);
+    if (!take(&s, '-') || !take_number(&s, 1, 13, &month) || !take(&s, '-') || !take_number(&s, 1, 32, &day))
+        return false;
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    if (day > days[month - 1] + (month == 2 && leap))
+        return false;
+    if (s.n == 0)
+        return true;
+    if (take(&s, 'T') || take(&s, 't'))
+        return take_clock(&s) && take_zone(&s) && s.n == 0;
+    if (!take(&s, ' '))
+        return false;
+    while (take(&s, ' '))
+        continue;
+    return take_clock(&s) && s.n == 0;
+}
+
+/* ---- All together. ---- */
+
+enum { NUMBER_MAX = 1100 }; /* bytes of a number that still means something; longer text stays a string */
+
+static struct yaml_scalar resolve_number(str text, bool dates)
+{
+    struct yaml_scalar string = {YAML_STR, json_str(text)}, r = {.type = YAML_INT};
+    char copy[NUMBER_MAX + 1];
+    if (dates && is_timestamp(text))
+        return (struct yaml_scalar){YAML_TIMESTAMP, json_str(text)};
+    if (text.n > NUMBER_MAX)
+        return string;
+    bool dot = text.p[0] == '.';
+    str plain = without_underscores(copy, text, dot);
+    if (plain.n == 0)
+        return string;
+    if (!dot && parse_int(plain, &r.value))
+        return r;
+    r.type = YAML_FLOAT;
+    return is_float(plain) && parse_float(copy, &r.value) ? r : string;
+}
+
+struct yaml_scalar yaml_resolve(str text, bool dates)
+{
+    struct yaml_scalar r;
+    if (find_word(text, &r))
+        return r;
+    if (is_digit(text.p[0]) || text.p[0] == '-' || text.p[0] == '+' || text.p[0] == '.')
+        return resolve_number(text, dates);
+    return (struct yaml_scalar){YAML_STR, json_str(text)};
+}
+
+/* ---- Numbers out. ---- */
+
+/* The fewest digits that read back as d, as "d.ddde±xx". */
+static void shortest(char *to, size_t size, double d, int bits)
+{
+    int most = bits == 32 ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
+    for (int digits = 1; digits <= most; digits++) {
+        (void)snprintf(to, size, "%.*e", digits - 1, d);
+        if (bits == 32 ? strtof(to, NULL) == (float)d : strtod(to, NULL) == d)
+            return;
+    }
+}
+
+void yaml_format_real(struct buf *b, double d, int bits)
+{
+    char text[40], digits[24] = "0";
+    size_t n = 0;
+    if (bits == 32 && fabs(d) <= FLT_MAX)
+        d = (float)d;
+    shortest(text, sizeof text, d, bits);
+    const char *p = text + (text[0] == '-');
+    for (; *p != 'e'; p++) {
+        if (is_digit(*p))
+            digits[n++] = *p;
+    }
+    int exponent = (int)strtol(p + 1, NULL, 10);
+    if (text[0] == '-')
+        buf_add_char(b, '-');
+    if (exponent < -4 || exponent >= 6) {
+        buf_add_char(b, digits[0]);
+        if (n > 1)
+            buf_fmt(b, ".%.*s", (int)n - 1, digits + 1);
+        buf_fmt(b, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+        return;
+    }
+    if (exponent < 0)
+        buf_fmt(b, "0.%.*s%.*s", -exponent - 1, "0000", (int)n, digits);
+    for (int i = 0; exponent >= 0 && i < (int)n; i++) {
+        if (i == exponent + 1)
+            buf_add_char(b, '.');
+        buf_add_char(b, digits[i]);
+    }
+    for (int i = (int)n; i <= exponent; i++)
+        buf_add_char(b, '0');
+}
