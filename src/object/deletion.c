@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How objects go: finalizers, propagation policy, and when the last one is away. */
+#include "object/meta.h"
+
+#include "object/object.h"
+#include "object/status.h"
+
+static const str orphan = S_INIT("orphan");
+static const str foreground = S_INIT("foregroundDeletion");
+
+static str quoted(struct arena *a, str s)
+{
+    struct buf b = {.arena = a};
+    buf_add_quoted(&b, s);
+    return buf_str(&b);
+}
+
+/* ---- Options. ---- */
+
+static void validate_dry_run(struct field_errors *errs, const struct json *list)
+{
+    struct buf shown = {.arena = errs->arena};
+    bool bad = false;
+    buf_add_str(&shown, S("[]string{"));
+    for (size_t i = 0; i < json_len(list); i++) {
+        str value = json_text(&list->items[i]);
+        bad = bad || !str_eq(value, S("All"));
+        if (i)
+            buf_add_str(&shown, S(", "));
+        buf_add_quoted(&shown, value);
+    }
+    buf_add_char(&shown, '}');
+    if (bad)
+        field_error_add(errs, FIELD_NOT_SUPPORTED, S("dryRun"), buf_str(&shown), "supported values: \"All\"");
+}
+
+void meta_validate_delete_options(struct field_errors *errs, const struct json *options)
+{
+    const struct json *policy = json_get(options, S("propagationPolicy"));
+    str text = json_text(policy);
+    if (!json_is_null(policy) && !json_is_null(json_get(options, S("orphanDependents"))))
+        field_error_add(errs, FIELD_INVALID, S("propagationPolicy"), quoted(errs->arena, text),
+                        "orphanDependents and deletionPropagation cannot be both set");
+    if (!json_is_null(policy) && !str_eq(text, S("Foreground")) && !str_eq(text, S("Background")) &&
+        !str_eq(text, S("Orphan")))
+        field_error_add(errs, FIELD_NOT_SUPPORTED, S("propagationPolicy"), quoted(errs->arena, text),
+                        "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"");
+    validate_dry_run(errs, json_get(options, S("dryRun")));
+}
+
+static bool is_namespace(const struct kind *kind)
+{
+    return kind->group[0] == 0 && strcmp(kind->plural, "namespaces") == 0;
+}
+
+int meta_check_preconditions(struct arena *a, const struct kind *kind, const struct json *object,
+                             const struct json *options, struct json *ret_status)
+{
+    /* Namespaces have words of their own; for all others the Kind stands where the plural belongs. */
+    struct status_subject about = {str_of(kind->group), str_of(kind->kind), object_name(object)};
+    const struct json *wanted = json_get(options, S("preconditions"));
+    const struct json *uid = json_get(wanted, S("uid")), *rv = json_get(wanted, S("resourceVersion"));
+    bool is_other = !json_is_null(uid) && !str_eq(json_text(uid), object_uid(object));
+    if (!is_other && (json_is_null(rv) || str_eq(json_text(rv), object_rv(object))))
+        return 0;
+    str sent = json_text(is_other ? uid : rv), stored = is_other ? object_uid(object) : object_rv(object), why;
+    const char *what = is_other ? "UID" : "ResourceVersion";
+    if (is_namespace(kind)) {
+        about.kind = str_of(kind->plural);
+        why = str_fmt(a, "Precondition failed: %s in precondition: %.*s, %s in object meta: %.*s", what, STR(sent),
+                      what, STR(stored));
+    } else {
+        why = str_fmt(
+            a, "the %s in the precondition (%.*s) does not match the %s in record (%.*s). The object might %s", what,
+            STR(sent), what, STR(stored), is_other ? "have been deleted and then recreated" : "have been modified");
+    }
+    *ret_status = status_conflict(a, about, why);
+    return ERR_CONFLICT;
+}
+
+/* ---- Finalizers. ---- */
+
+bool meta_add_finalizer(struct arena *a, struct json *object, str name)
+{
+    if (object_has_finalizer(object, name))
+        return false;
+    struct json *meta = meta_of(a, object);
+    struct json *list = json_get_mut(meta, S("finalizers"));
+    if (!json_is_arr(list))
+        list = json_set(a, meta, S("finalizers"), json_arr());
+    json_push(a, list, json_str(str_dup(a, name)));
+    return true;
+}
+
+bool meta_remove_finalizer(struct json *object, str name)
+{
+    struct json *meta = json_get_mut(object, S("metadata"));
+    struct json *list = json_get_mut(meta, S("finalizers"));
+    size_t kept = 0, n = json_len(list);
+    for (size_t i = 0; i < n; i++) {
+        if (!str_eq(json_text(&list->items[i]), name))
+            list->items[kept++] = list->items[i];
+    }
+    if (kept == n)
+        return false;
+    list->n = (uint32_t)kept;
+    if (kept == 0)
+        json_remove(meta, S("finalizers"));
+    return true;
+}
+
+/* Which of the two finalizers the policy wants: what the options say, else what the object has. Events have no
+ * dependents. */
+static str wanted_finalizer(const struct kind *kind, const struct json *object, const struct json *options)
+{
+    const struct json *old_flag = json_get(options, S("orphanDependents"));
+    const struct json *policy = json_get(options, S("propagationPolicy"));
+    const struct json *list = object_finalizers(object);
+    if (strcmp(kind->plural, "events") == 0 && !(kind->flags & KIND_CUSTOM))
+        return (str){0};
+    if (!json_is_null(old_flag))
+        return json_true(old_flag) ? orphan : (str){0};
+    if (str_eq(json_text(policy), S("Orphan")))
+        return orphan;
+    if (str_eq(json_text(policy), S("Foreground")))
+        return foreground;
+    if (!json_is_null(policy))
+        return (str){0};
+    json_each_item(list, f)
+    {
+        if (str_eq(json_text(f), orphan) || str_eq(json_text(f), foreground))
+            return json_text(f);
+    }
+    return (str){0};
+}
+
+static bool set_policy(struct arena *a, const struct kind *kind, struct json *object, const struct json *options)
+{
+    str wanted = wanted_finalizer(kind, object, options);
+    bool changed = false;
+    if (!str_eq(wanted, orphan))
+        changed = meta_remove_finalizer(object, orphan);
+    if (!str_eq(wanted, foreground))
+        changed = meta_remove_finalizer(object, foreground) || changed;
+    if (wanted.n)
+        changed = meta_add_finalizer(a, object, wanted) || changed;
+    return changed;
+}
+
+/* ---- Marking. ---- */
+
+/* A namespace is held back by its spec too, until all that is in it is gone. */
+static bool is_held(const struct kind *kind, const struct json *object)
+{
+    return json_len(object_finalizers(object)) > 0 ||
+           (is_namespace(kind) && json_len(json_dig(object, "spec.finalizers")) > 0);
+}
+
+static void mark(struct arena *a, const struct kind *kind, struct json *object, const struct clock *clock)
+{
+    struct json *meta = meta_of(a, object);
+    int64_t generation = object_generation(object);
+    json_set(a, meta, S("deletionTimestamp"), meta_now(a, clock));
+    if (generation > 0)
+        json_set(a, meta, S("generation"), json_int(generation + 1));
+    if (!is_namespace(kind)) {
+        json_set(a, meta, S("deletionGracePeriodSeconds"), json_int(0));
+        return;
+    }
+    struct json *status = json_get_mut(object, S("status"));
+    if (!json_is_obj(status))
+        status = json_set(a, object, S("status"), json_obj());
+    json_set(a, status, S("phase"), json_str(S("Terminating")));
+}
+
+enum meta_deletion meta_prepare_delete(struct arena *a, const struct kind *kind, struct json *object,
+                                       const struct json *options, const struct clock *clock)
+{
+    bool first = !object_is_deleting(object);
+    /* A namespace that is already going keeps the policy of the first request. */
+    bool changed = (first || !is_namespace(kind)) && set_policy(a, kind, object, options);
+    /* The first request always marks a namespace: whatever is inside must see it. */
+    if (!is_held(kind, object) && !(first && is_namespace(kind)))
+        return META_DELETE_NOW;
+    if (first)
+        mark(a, kind, object, clock);
+    return first || changed ? META_DELETE_MARKED : META_DELETE_PENDING;
+}
+
+bool meta_is_gone_after(const struct kind *kind, const struct json *object, const struct json *current)
+{
+    int64_t grace;
+    const struct json *left = json_get(object_meta(current), S("deletionGracePeriodSeconds"));
+    bool waits = json_to_int(left, &grace) && grace > 0;
+    return object_is_deleting(current) && !is_held(kind, object) && !waits;
+}
