@@ -59,7 +59,7 @@ struct shape_field {
     bool required; /* of the API (shown by explain); not checked while decoding */
     const char *keys;    /* SHAPE_KEYED: key fields, comma-separated: "containerPort,protocol" */
     const char *smp_key; /* strategic merge key; NULL for a set */
-    const char *go_type; /* messages: the Go type of the scalar, or of a map as a whole; NULL: the plain one */
+    const char *go_type; /* messages: Go's name of the scalar, or of a whole map or list of records; NULL: the plain one */
     const struct shape *record;
 };
 

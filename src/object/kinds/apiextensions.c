@@ -69,7 +69,7 @@ static const struct shape_field json_schema_props_fields[] = {
     STRINGS("x-kubernetes-list-map-keys", 41, ATOMIC),
     STRING("x-kubernetes-list-type", 42, PTR),
     STRING("x-kubernetes-map-type", 43, PTR),
-    LIST("x-kubernetes-validations", 44, validation_rule, KEYED("rule"), MERGE("rule")),
+    LIST("x-kubernetes-validations", 44, validation_rule, KEYED("rule"), MERGE("rule"), NAMED("v1.ValidationRules")),
 };
 SHAPE(json_schema_props, "JSONSchemaProps");
 

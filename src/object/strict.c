@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "object/strict.h"
+
+#include "object/strict_value.h"
+
+static void note(struct arena *a, struct strict_notes *notes, const char *what, str path)
+{
+    if (!notes || notes->list.n >= STRICT_MAX_NOTES)
+        return;
+    struct buf b = {.arena = a};
+    buf_add_str(&b, str_of(what));
+    buf_add_char(&b, ' ');
+    buf_add_quoted(&b, path);
+    *vec_push(a, &notes->list) = buf_str(&b);
+}
+
+void strict_note_unknown(struct arena *a, struct strict_notes *notes, str path)
+{
+    note(a, notes, "unknown field", path);
+}
+
+void strict_note_duplicate(struct arena *a, struct strict_notes *notes, str path)
+{
+    note(a, notes, "duplicate field", path);
+}
+
+void strict_notes_format(struct buf *b, const struct strict_notes *notes)
+{
+    buf_add_str(b, S("strict decoding error: "));
+    for (size_t i = 0; i < notes->list.n; i++) {
+        if (i)
+            buf_add_str(b, S(", "));
+        buf_add_str(b, notes->list.p[i]);
+    }
+}
+
+static void note_unknown(struct strict_walk *w, struct strict_spot at, str key)
+{
+    if (!w->notes || at.sealed || w->notes->list.n >= STRICT_MAX_NOTES)
+        return;
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json_path step = {at.path, key, 0};
+    struct buf path = {.arena = &scratch};
+    json_path_format(&path, &step);
+    strict_note_unknown(w->arena, w->notes, buf_str(&path));
+}
+
+/* Called behind a member that has been looked through: Go notices a double when it meets it again. */
+static void note_duplicate(struct strict_walk *w, struct strict_spot at, str key)
+{
+    if (!w->notes || w->duplicates.n == 0 || at.sealed)
+        return;
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json_path step = {at.path, key, 0};
+    struct buf path = {.arena = &scratch};
+    json_path_format(&path, &step);
+    if (map_del(&w->duplicates, buf_str(&path)))
+        strict_note_duplicate(w->arena, w->notes, buf_str(&path));
+}
+
+static int list(struct strict_walk *w, const struct shape_field *row, struct json *v, struct strict_spot at)
+{
+    if (v->type != JSON_ARR)
+        return strict_wrong_whole(w, at, v, row);
+    for (size_t i = 0; i < v->n; i++) {
+        struct json_path step = {.up = at.path, .index = i};
+        struct strict_spot inside = {at.owner, at.names, &step, at.sealed};
+        if (v->items[i].type == JSON_NULL)
+            v->items[i] = strict_zero(row);
+        else if (strict_value(w, row, &v->items[i], inside) < 0)
+            return ERR_BAD_REQUEST;
+    }
+    return 0;
+}
+
+static int entries(struct strict_walk *w, const struct shape_field *row, struct json *v, struct strict_spot at)
+{
+    if (v->type != JSON_OBJ)
+        return strict_wrong_whole(w, at, v, row);
+    for (size_t i = 0; i < v->n; i++) {
+        struct json_member *m = &v->members[i];
+        struct json_path step = {at.path, json_key(m), 0};
+        struct strict_spot inside = {at.owner, at.names, &step, at.sealed};
+        if (m->val.type == JSON_NULL)
+            m->val = strict_zero(row);
+        else if (strict_value(w, row, &m->val, inside) < 0)
+            return ERR_BAD_REQUEST;
+        note_duplicate(w, at, json_key(m));
+    }
+    return 0;
+}
+
+static int field(struct strict_walk *w, const struct shape *s, const struct shape_field *row, struct json *v,
+                 struct strict_spot at)
+{
+    struct strict_names names = {at.names, row->name};
+    struct json_path step = {at.path, str_of(row->name), 0};
+    struct strict_spot inside = {s->name, &names, &step, at.sealed};
+    if (at.sealed) {
+        inside.owner = at.owner;
+        inside.names = at.names;
+    }
+    switch (row->card) {
+    case SHAPE_LIST:
+        return list(w, row, v, inside);
+    case SHAPE_MAP:
+        return entries(w, row, v, inside);
+    default:
+        return strict_value(w, row, v, inside);
+    }
+}
+
+int strict_record(struct strict_walk *w, const struct shape *s, struct json *v, struct strict_spot at)
+{
+    if (v->type == JSON_NULL)
+        return 0;
+    if (v->type != JSON_OBJ) {
+        struct arena scratch ARENA_SCOPE = {0};
+        return strict_wrong_type(w, at, v, str_cstr(&scratch, str_fmt(&scratch, "v1.%s", s->name)));
+    }
+    uint32_t kept = 0; /* members that stay move up */
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct json_member m = v->members[i];
+        const struct shape_field *row = shape_find(s, json_key(&m));
+        if (!row) {
+            note_unknown(w, at, json_key(&m));
+            continue;
+        }
+        if (m.val.type != JSON_NULL && field(w, s, row, &m.val, at) < 0)
+            return ERR_BAD_REQUEST;
+        note_duplicate(w, at, json_key(&m));
+        if (m.val.type != JSON_NULL)
+            v->members[kept++] = m;
+    }
+    v->n = kept;
+    return 0;
+}
+
+int strict_decode(struct arena *a, const struct shape *shape, struct json *obj, const struct json_notes *duplicates,
+                  struct strict_notes *notes, struct err *err)
+{
+    struct err own = {0};
+    struct strict_walk w = {.arena = a, .notes = notes, .err = err ? err : &own};
+    w.err->code = ERR_NONE;
+    if (duplicates && notes)
+        for (size_t i = 0; i < duplicates->duplicates.n; i++)
+            map_set(&w.duplicates, duplicates->duplicates.p[i], &w);
+    int rc = strict_record(&w, shape, obj, (struct strict_spot){0});
+    map_done(&w.duplicates);
+    return rc < 0 ? rc : w.err->code;
+}
