@@ -30,12 +30,14 @@ static int fail(struct patcher *p, enum err_code code, const char *fmt, ...) __a
 
 static int fail(struct patcher *p, enum err_code code, const char *fmt, ...)
 {
-    char why[256];
+    char why[sizeof p->err->msg];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
-    return err_set(p->err, code, "operation %zu (%.*s %.*s): %s", p->number, STR(p->op), STR(p->path), why);
+    if (p->op.n == 0)
+        return err_set(p->err, code, "operation %zu: %s", p->number, why);
+    return err_set(p->err, code, "operation %zu (%.*s \"%.*s\"): %s", p->number, STR(p->op), STR(p->path), why);
 }
 
 /* ---- Limits. ---- */
@@ -99,11 +101,11 @@ static int find(struct patcher *p, str pointer, struct place *ret)
     struct place at = {0};
     str rest = pointer, key;
     if (!pointer_is_valid(pointer))
-        return fail(p, ERR_INVALID, "the pointer %.*s does not start with /", STR(pointer));
+        return fail(p, ERR_INVALID, "the pointer \"%.*s\" does not start with /", STR(pointer));
     while (pointer_take(p->arena, &rest, &key)) {
         struct json *v = value_at(p, &at);
         if (!json_is_arr(v) && !json_is_obj(v))
-            return fail(p, ERR_INVALID, "the document is missing the path %.*s", STR(pointer));
+            return fail(p, ERR_INVALID, "the document is missing the path \"%.*s\"", STR(pointer));
         int r = json_is_obj(v) ? take_steps(p, v->n) : 0;
         if (r < 0)
             return r;
@@ -121,9 +123,9 @@ static int find_value(struct patcher *p, str pointer, bool or_null, struct place
         return r;
     const struct json *v = value_at(p, ret);
     if (v == NULL && json_is_arr(ret->parent))
-        return fail(p, ERR_INVALID, "no such item: %.*s", STR(ret->key));
+        return fail(p, ERR_INVALID, "no such item: \"%.*s\"", STR(ret->key));
     if (v == NULL && !or_null)
-        return fail(p, ERR_INVALID, "no such member: %.*s", STR(ret->key));
+        return fail(p, ERR_INVALID, "no such member: \"%.*s\"", STR(ret->key));
     *ret_value = v ? *v : json_null();
     return 0;
 }
@@ -144,7 +146,7 @@ static int insert(struct patcher *p, const struct place *at, struct json v)
     if (str_eq(at->key, S("-")))
         i = at->parent->n;
     else if (!pointer_index(at->key, (size_t)at->parent->n + 1, &i))
-        return fail(p, ERR_INVALID, "no such place in the array: %.*s", STR(at->key));
+        return fail(p, ERR_INVALID, "no such place in the array: \"%.*s\"", STR(at->key));
     json_insert(p->arena, at->parent, i, v);
     return take_steps(p, (at->parent->n - i) / 2);
 }
@@ -159,7 +161,7 @@ static int erase(struct patcher *p, const struct place *at)
         return 0;
     }
     if (!pointer_index(at->key, at->parent->n, &i))
-        return fail(p, ERR_INVALID, "no such item: %.*s", STR(at->key));
+        return fail(p, ERR_INVALID, "no such item: \"%.*s\"", STR(at->key));
     json_erase(at->parent, i);
     return take_steps(p, (at->parent->n - i) / 2);
 }
@@ -206,7 +208,7 @@ static int test(struct patcher *p, const struct json *value)
     int r = find_value(p, p->path, true, &at, &found);
     if (r < 0)
         return r;
-    return json_equal(&found, value) ? 0 : fail(p, ERR_INVALID, "the value is another one");
+    return json_equal(&found, value) ? 0 : fail(p, ERR_INVALID, "test failed: the value is another one");
 }
 
 static int copy(struct patcher *p, str from)
@@ -226,7 +228,7 @@ static int move(struct patcher *p, str from)
     struct place at = {0};
     struct json v = {0};
     if (str_has_prefix(p->path, from) && p->path.n > from.n && p->path.p[from.n] == '/')
-        return fail(p, ERR_INVALID, "%.*s cannot be moved into itself", STR(from));
+        return fail(p, ERR_INVALID, "\"%.*s\" cannot be moved into itself", STR(from));
     int r = find_value(p, from, false, &at, &v);
     if (r < 0 || str_eq(p->path, from))
         return r;
@@ -274,7 +276,7 @@ static int apply_next(struct patcher *p, const struct json *op)
     const struct json *value = json_get(op, S("value"));
     bool has_op = false, has_path = false, has_from = false;
     str from = {0};
-    p->op = p->path = S("?");
+    p->op = p->path = (str){0};
     p->number++;
     if (!json_is_obj(op) && !json_is_null(op))
         return fail(p, ERR_BAD_REQUEST, "not an object");

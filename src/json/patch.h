@@ -3,7 +3,7 @@
  * Owns: nothing; results live in the arena given and may share parts of document and patch, which are not changed.
  * Threads: pure functions.
  * Errors: ERR_BAD_REQUEST for a patch that is malformed, ERR_INVALID for one that does not fit the document,
- *         ERR_TOO_LARGE past a limit; the text names the operation: "operation 2 (remove /a/b): no such member". */
+ *         ERR_TOO_LARGE past a limit; the text names the operation: operation 2 (remove "/a"): no such member: "a" */
 #pragma once
 
 #include "json/json.h"
@@ -11,7 +11,7 @@
 enum {
     PATCH_MAX_OPS = 10000,
     PATCH_MAX_COPY = 3 * 1024 * 1024, /* bytes of JSON text that "copy" may add in all */
-    PATCH_MAX_STEPS = 200000000,      /* members and items looked at or moved, in all; more than any real patch needs */
+    PATCH_MAX_STEPS = 100000000,      /* members and items looked at or moved, in all; more than any real patch needs */
 };
 
 /* The value a pointer names, NULL when there is none or the pointer is malformed. "" is the document itself. Items are

@@ -235,7 +235,8 @@ int yaml_build_open(struct yaml_build *b, const struct yaml_node *node, enum jso
         r = check_depth(b, node->at, 1);
     if (r < 0)
         return r;
-    struct yaml_frame f = {.type = type, .first = b->pending.n, .nodes = b->nodes - 1, .bytes = b->bytes};
+    struct yaml_frame f = {
+        .type = type, .at = node->at, .first = b->pending.n, .nodes = b->nodes - 1, .bytes = b->bytes};
     f.anchor = add_anchor(b, node->anchor);
     if (f.anchor)
         f.anchor->open = true;
@@ -381,7 +382,7 @@ int yaml_build_close(struct yaml_build *b)
     struct yaml_frame *f = top(b);
     size_t n = b->pending.n - f->first;
     const struct yaml_pending *p = n ? b->pending.p + f->first : NULL;
-    struct value v = {.height = f->height + 1};
+    struct value v = {.at = f->at, .height = f->height + 1};
     int r = 0;
     if (f->type == JSON_OBJ)
         r = make_mapping(b, p, n, &v.scalar.value);

@@ -43,6 +43,7 @@ struct yaml_duplicate {
 
 struct yaml_frame {
     enum json_type type;
+    struct yaml_at at;
     size_t first; /* position in pending */
     struct yaml_anchor *anchor;
     size_t nodes, bytes; /* counters when it opened */

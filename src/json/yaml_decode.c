@@ -20,9 +20,10 @@ static struct yaml_at place_of(str text, size_t offset)
 {
     struct yaml_at at = {1, 1};
     for (size_t i = 0; i < offset && i < text.n; i++) {
-        bool newline = text.p[i] == '\n';
-        at.line += newline;
-        at.column = newline ? 1 : at.column + ((unsigned char)text.p[i] & 0xc0) != 0x80;
+        if (text.p[i] == '\n')
+            at = (struct yaml_at){at.line + 1, 1};
+        else
+            at.column += ((unsigned char)text.p[i] & 0xc0) != 0x80;
     }
     return at;
 }
@@ -163,15 +164,11 @@ static str skip_bom(str text)
     return str_has_prefix(text, S("\xef\xbb\xbf")) ? str_from(text, 3) : text;
 }
 
-/* JSON, unless it fails and is not too large: then it may still be YAML such as {a: b}. A text that starts like JSON
- * gets the error of the JSON reader. */
-static int decode_json(const struct yaml_build *b, str text, json_vec *ret, bool *ret_done)
+static int decode_json(const struct yaml_build *b, str text, json_vec *ret)
 {
     struct json_notes notes = {0};
     struct json v;
-    str inside = str_trim(str_from(str_trim(skip_bom(text)), 1));
     int r = json_decode(b->arena, text, &b->limits, &notes, &v, b->err);
-    *ret_done = r == 0 || r == ERR_TOO_LARGE || str_has_prefix(inside, S("\""));
     if (r < 0)
         return r;
     if (b->notes)
@@ -180,6 +177,25 @@ static int decode_json(const struct yaml_build *b, str text, json_vec *ret, bool
         return err_set(b->err, ERR_BAD_REQUEST, "json: key \"%.*s\" already set in map", STR(notes.duplicates.p[0]));
     *vec_push(b->arena, ret) = v;
     return 0;
+}
+
+/* JSON first, with its own escapes; what is no JSON may still be YAML such as {a: b}. If it is neither, a text that
+ * starts like JSON gets the error of the JSON reader. */
+static int decode_braces(struct yaml_build build, str text, size_t most, json_vec *ret)
+{
+    struct err as_yaml;
+    str inside = str_trim(str_from(str_trim(skip_bom(text)), 1));
+    int r = decode_json(&build, text, ret);
+    if (r != ERR_BAD_REQUEST)
+        return r;
+    struct err *as_json = build.err;
+    build.err = &as_yaml;
+    int again = decode_yaml(build, text, most, ret);
+    if (again == 0 || str_has_prefix(inside, S("\"")))
+        return again < 0 ? r : 0;
+    if (as_json)
+        *as_json = as_yaml;
+    return again;
 }
 
 static int decode(struct yaml_build build, str text, size_t most, json_vec *ret)
@@ -192,12 +208,8 @@ static int decode(struct yaml_build build, str text, size_t most, json_vec *ret)
     if (has_many_directives(text))
         return err_set(build.err, ERR_TOO_LARGE, "yaml: more than %d directives", MAX_DIRECTIVES);
     json_vec found = {0};
-    bool done = false;
-    int r = 0;
-    if (str_has_prefix(str_trim(skip_bom(text)), S("{")))
-        r = decode_json(&build, text, &found, &done);
-    if (!done)
-        r = decode_yaml(build, text, most, &found);
+    bool braces = str_has_prefix(str_trim(skip_bom(text)), S("{"));
+    int r = braces ? decode_braces(build, text, most, &found) : decode_yaml(build, text, most, &found);
     if (r == 0)
         *ret = found;
     return r;
