@@ -48,6 +48,8 @@ int selector_parse(struct arena *a, str text, struct selector *ret, struct err *
 int selector_from_object(struct arena *a, const struct json *object, struct selector *ret, struct err *err);
 /* Says everything that is wrong with a LabelSelector inside an object, as the API does when it is written. */
 void selector_validate(struct field_errors *errs, str field, const struct json *object);
+/* The same for an update of an object that holds a bad selector already: values of expressions are not looked at. */
+void selector_validate_stored(struct field_errors *errs, str field, const struct json *object);
 
 /* labels is the map of metadata.labels; NULL and null are no labels. */
 bool selector_matches(const struct selector *s, const struct json *labels);

@@ -95,7 +95,7 @@ int selector_from_object(struct arena *a, const struct json *object, struct sele
     return 0;
 }
 
-static void validate_expression(struct field_errors *errs, str field, const struct json *expression)
+static void validate_expression(struct field_errors *errs, str field, const struct json *expression, bool stored)
 {
     struct arena *a = errs->arena;
     const struct json *values = json_get(expression, S("values"));
@@ -118,19 +118,29 @@ static void validate_expression(struct field_errors *errs, str field, const stru
     json_each_item(values, v)
     {
         str item = field_index(a, values_field, i++);
-        if (json_is_str(v))
+        if (json_is_str(v) && !stored)
             name_validate(errs, item, NAME_LABEL_VALUE, json_text(v));
-        else
+        else if (!json_is_str(v))
             field_error_add(errs, FIELD_TYPE_INVALID, item, field_value(a, v), "must be a string");
     }
 }
 
-void selector_validate(struct field_errors *errs, str field, const struct json *object)
+static void validate(struct field_errors *errs, str field, const struct json *object, bool stored)
 {
     struct arena *a = errs->arena;
     const struct json *expressions = json_get(object, S("matchExpressions"));
     name_validate_labels(errs, field_child(a, field, S("matchLabels")), json_get(object, S("matchLabels")));
     str list = field_child(a, field, S("matchExpressions"));
     size_t i = 0;
-    json_each_item(expressions, e) validate_expression(errs, field_index(a, list, i++), e);
+    json_each_item(expressions, e) validate_expression(errs, field_index(a, list, i++), e, stored);
+}
+
+void selector_validate(struct field_errors *errs, str field, const struct json *object)
+{
+    validate(errs, field, object, false);
+}
+
+void selector_validate_stored(struct field_errors *errs, str field, const struct json *object)
+{
+    validate(errs, field, object, true);
 }
