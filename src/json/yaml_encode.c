@@ -5,6 +5,8 @@
 
 #include "base/rune.h"
 
+#include <stdlib.h>
+
 static bool is_digit(uint32_t r)
 {
     return r >= '0' && r <= '9';
@@ -74,18 +76,31 @@ static bool is_less(str a, str b)
 }
 
 /* A merge sort of its own: the order above is not always transitive, which qsort does not forgive. */
-static void sort_keys(const struct json_member **list, const struct json_member **spare, size_t n)
+static void merge_sort(const struct json_member **list, const struct json_member **spare, size_t n)
 {
     size_t half = n / 2;
     if (n < 2)
         return;
-    sort_keys(list, spare, half);
-    sort_keys(list + half, spare, n - half);
+    merge_sort(list, spare, half);
+    merge_sort(list + half, spare, n - half);
     memcpy(spare, list, half * sizeof *list);
     for (size_t i = 0, k = half, at = 0; i < half; at++) {
         bool second = k < n && is_less(json_key(list[k]), json_key(spare[i]));
         list[at] = second ? list[k++] : spare[i++];
     }
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct json_member *const *x = a, *const *y = b;
+    return str_cmp(json_key(*x), json_key(*y));
+}
+
+/* For the same reason the keys are put in an order of their own first: the output must not depend on how they came. */
+static void sort_keys(const struct json_member **list, const struct json_member **spare, size_t n)
+{
+    qsort(list, n, sizeof *list, by_bytes);
+    merge_sort(list, spare, n);
 }
 
 /* ---- Scalars. ---- */
