@@ -57,7 +57,7 @@ struct kind {
     size_t n_subresources;
     const char *const *selectable;   /* field selectors besides metadata.name and metadata.namespace: "status.phase" */
     const struct shape *shape;       /* NULL: the kind has a schema instead (CRD) */
-    const struct columns *columns;   /* object/columns.h */
+    const struct columns *columns;   /* object/columns.h; NULL: columns_default */
     const char *deprecation_warning; /* KIND_DEPRECATED; NULL: the default text */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apps/v1: Deployment and ReplicaSet. */
+#include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"
@@ -100,6 +101,7 @@ static const struct kind kinds[] = {
         .flags = KIND_UNCONDITIONAL | KIND_GENERATION,
         SUBRESOURCES({"scale", "autoscaling", "v1", "Scale", VERBS_STATUS}, STATUS),
         .shape = &deployment,
+        .columns = &columns_deployments,
     },
     {
         NAMES("apps", "v1", "ReplicaSet", "replicasets", "replicaset"),
@@ -110,6 +112,7 @@ static const struct kind kinds[] = {
         .flags = KIND_UNCONDITIONAL | KIND_GENERATION,
         SUBRESOURCES({"scale", "autoscaling", "v1", "Scale", VERBS_STATUS}, STATUS),
         .shape = &replica_set,
+        .columns = &columns_replica_sets,
     },
 };
 

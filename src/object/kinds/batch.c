@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batch/v1: Job. */
+#include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"
@@ -109,6 +110,7 @@ static const struct kind kinds[] = {
         SUBRESOURCES(STATUS),
         .selectable = LIST_OF("status.successful"),
         .shape = &job,
+        .columns = &columns_jobs,
     },
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* certificates.k8s.io/v1: CertificateSigningRequest. */
+#include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"
@@ -51,6 +52,7 @@ static const struct kind kinds[] = {
         SUBRESOURCES({"approval", .verbs = VERBS_STATUS}, STATUS),
         .selectable = LIST_OF("spec.signerName"),
         .shape = &certificate_signing_request,
+        .columns = &columns_certificate_signing_requests,
     },
 };
 

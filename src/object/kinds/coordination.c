@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* coordination.k8s.io/v1: Lease. */
+#include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"
@@ -26,6 +27,7 @@ static const struct kind kinds[] = {
         .verbs = VERBS_ALL,
         .flags = KIND_CREATE_ON_PUT,
         .shape = &lease,
+        .columns = &columns_leases,
     },
 };
 

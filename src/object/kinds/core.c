@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The core group v1: Namespace, ConfigMap, Secret, ServiceAccount, and the kinds of the core_*.c files. */
+#include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"
@@ -79,6 +80,7 @@ static const struct kind kinds[] = {
         .verbs = VERBS_ALL,
         .flags = KIND_UNCONDITIONAL,
         .shape = &config_map,
+        .columns = &columns_config_maps,
     },
     {
         NAMES("", "v1", "Event", "events", "event"),
@@ -91,6 +93,7 @@ static const struct kind kinds[] = {
                               "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
                               "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"),
         .shape = &shape_event,
+        .columns = &columns_events,
     },
     {
         NAMES("", "v1", "LimitRange", "limitranges", "limitrange"),
@@ -109,6 +112,7 @@ static const struct kind kinds[] = {
         SUBRESOURCES({"finalize", .verbs = VERB_UPDATE}, STATUS),
         .selectable = LIST_OF("status.phase"),
         .shape = &namespace,
+        .columns = &columns_namespaces,
     },
     {
         NAMES("", "v1", "Node", "nodes", "node"),
@@ -118,6 +122,7 @@ static const struct kind kinds[] = {
         SUBRESOURCES(STATUS),
         .selectable = LIST_OF("spec.unschedulable"),
         .shape = &shape_node,
+        .columns = &columns_nodes,
     },
     {
         NAMES("", "v1", "Pod", "pods", "pod"),
@@ -131,6 +136,7 @@ static const struct kind kinds[] = {
             LIST_OF("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
                     "spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"),
         .shape = &shape_pod,
+        .columns = &columns_pods,
     },
     {
         NAMES("", "v1", "ResourceQuota", "resourcequotas", "resourcequota"),
@@ -140,6 +146,7 @@ static const struct kind kinds[] = {
         .flags = KIND_UNCONDITIONAL | KIND_DELETE_OBJECT,
         SUBRESOURCES(STATUS),
         .shape = &shape_resource_quota,
+        .columns = &columns_resource_quotas,
     },
     {
         NAMES("", "v1", "Secret", "secrets", "secret"),
@@ -148,6 +155,7 @@ static const struct kind kinds[] = {
         .flags = KIND_UNCONDITIONAL,
         .selectable = LIST_OF("type"),
         .shape = &secret,
+        .columns = &columns_secrets,
     },
     {
         NAMES("", "v1", "ServiceAccount", "serviceaccounts", "serviceaccount"),
@@ -157,6 +165,7 @@ static const struct kind kinds[] = {
         .flags = KIND_UNCONDITIONAL | KIND_DELETE_OBJECT,
         SUBRESOURCES({"token", "authentication.k8s.io", "v1", "TokenRequest", VERB_CREATE}),
         .shape = &service_account,
+        .columns = &columns_service_accounts,
     },
     {
         NAMES("", "v1", "Service", "services", "service"),
@@ -169,6 +178,7 @@ static const struct kind kinds[] = {
         SUBRESOURCES(STATUS),
         .selectable = LIST_OF("spec.clusterIP", "spec.type"),
         .shape = &shape_service,
+        .columns = &columns_services,
     },
 };
 

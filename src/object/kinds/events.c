@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* events.k8s.io/v1: Event, the same objects as core/v1 Event under other field names. */
+#include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"
@@ -41,6 +42,7 @@ static const struct kind kinds[] = {
             LIST_OF("regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion",
                     "regarding.resourceVersion", "regarding.fieldPath", "reason", "reportingController", "type"),
         .shape = &event,
+        .columns = &columns_events,
     },
 };
 

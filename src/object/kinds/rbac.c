@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbac.authorization.k8s.io/v1: the four kinds of role based access control. */
+#include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"
@@ -68,6 +69,7 @@ static const struct kind kinds[] = {
         .flags = KIND_UNCONDITIONAL | KIND_CREATE_ON_PUT,
         .name_rule = NAME_PATH_SEGMENT,
         .shape = &cluster_role_binding,
+        .columns = &columns_role_bindings,
     },
     {
         NAMES("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "clusterrole"),
@@ -83,6 +85,7 @@ static const struct kind kinds[] = {
         .flags = KIND_UNCONDITIONAL | KIND_CREATE_ON_PUT,
         .name_rule = NAME_PATH_SEGMENT,
         .shape = &role_binding,
+        .columns = &columns_role_bindings,
     },
     {
         NAMES("rbac.authorization.k8s.io", "v1", "Role", "roles", "role"),
