@@ -34,12 +34,15 @@ void name_validate_field_manager(struct field_errors *errs, str field, str manag
 {
     if (manager.n > NAME_FIELD_MANAGER_MAX)
         field_error_add(errs, FIELD_TOO_LONG, field, (str){0}, "may not be more than %d bytes", NAME_FIELD_MANAGER_MAX);
-    for (str rest = manager; rest.n;) {
+    bool enough = false; /* each error shows the whole name: one is enough for a long one */
+    for (str rest = manager; rest.n && !enough;) {
         size_t at = manager.n - rest.n;
         uint32_t r = rune_next(&rest);
-        if (!rune_is_print(r))
-            field_error_add(errs, FIELD_INVALID, field, quoted(errs->arena, manager),
-                            "invalid character U+%04X (at position %zu)", r, at);
+        if (rune_is_print(r))
+            continue;
+        enough = manager.n > NAME_FIELD_MANAGER_MAX;
+        field_error_add(errs, FIELD_INVALID, field, quoted(errs->arena, manager),
+                        "invalid character U+%04X (at position %zu)", r, at);
     }
 }
 
