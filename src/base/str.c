@@ -141,6 +141,14 @@ str str_dup(struct arena *a, str s)
     return (str){p, s.n};
 }
 
+str str_lower(struct arena *a, str s)
+{
+    char *p = arena_alloc(a, s.n + 1);
+    for (size_t i = 0; i < s.n; i++)
+        p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + 32 : s.p[i]);
+    return (str){p, s.n};
+}
+
 char *str_cstr(struct arena *a, str s)
 {
     char *p = arena_alloc_aligned(a, s.n + 1, 1);

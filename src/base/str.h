@@ -67,6 +67,8 @@ bool str_is_utf8(str s);
 size_t str_utf8_len(str s);
 
 str str_dup(struct arena *a, str s);
+/* A copy with ASCII letters made small. */
+str str_lower(struct arena *a, str s);
 /* A NUL-terminated copy, for calls into C libraries. */
 char *str_cstr(struct arena *a, str s);
 str str_fmt(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
