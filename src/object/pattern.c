@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiling and matching with PCRE2, within limits.
+ *
+ * The compiled machine code runs first. When it meets its limit the expression backtracks too much for this text: on a
+ * short text PCRE2's other matcher, which does not backtrack, gets a try; else nobody knows. When it only ran out of
+ * stack (long texts, harmless expressions), the interpreter goes on with memory from the heap. */
+#include "object/pattern.h"
+
+#include "base/arena.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+
+enum {
+    MATCH_LIMIT = 1000000,    /* steps; 2 to 4 ms */
+    MATCH_LIMIT_MIN = 1000,   /* for the longest texts */
+    MATCH_WORK = 1000000000,  /* steps × bytes: a step may look at the whole text */
+    HEAP_LIMIT = 64 * 1024,   /* KiB for the interpreter */
+    SHORT_TEXT = 512,         /* bytes; so much is given to the other matcher */
+    SHORT_WORKSPACE = 2000,   /* ints it may use */
+    PATIENCE = 4,             /* timeouts, then limits get small */
+    CODE_LIMIT = 1024 * 1024, /* bytes of an expression in PCRE2's form */
+};
+
+struct pattern {
+    pcre2_code *code;
+};
+
+struct matcher {
+    pcre2_match_data *data;
+    pcre2_match_context *context;
+};
+
+static int refuse(struct err *err, const char *what, str expression)
+{
+    return err_set(err, ERR_INVALID, "error parsing regexp: %s: `%.*s`", what, STR(expression));
+}
+
+int pattern_check(str expression, struct err *err)
+{
+    struct buf text = {0};
+    int rc = pattern_rewrite(expression, &text, err);
+    buf_done(&text);
+    return rc;
+}
+
+static pcre2_code *compile(str text)
+{
+    int error;
+    PCRE2_SIZE offset;
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (context == NULL)
+        abort();
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    pcre2_set_parens_nest_limit(context, PATTERN_MAX_DEPTH + 2);
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)(text.n ? text.p : ""), text.n,
+                                     PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_MULTILINE |
+                                         PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_CAPTURE,
+                                     &error, &offset, context);
+    pcre2_compile_context_free(context);
+    if (code)
+        (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it the interpreter does all the work */
+    return code;
+}
+
+int pattern_compile(str expression, struct pattern **ret, struct err *err)
+{
+    struct buf text = {0};
+    int rc = pattern_rewrite(expression, &text, err);
+    if (rc == 0) {
+        pcre2_code *code = text.n <= CODE_LIMIT ? compile(buf_str(&text)) : NULL;
+        struct pattern *p = code ? malloc(sizeof *p) : NULL;
+        if (code && p == NULL)
+            abort();
+        if (p)
+            p->code = code;
+        if (p)
+            *ret = p;
+        else
+            rc = refuse(err, "expression too large", expression);
+    }
+    buf_done(&text);
+    return rc;
+}
+
+void pattern_free(struct pattern *p)
+{
+    if (p == NULL)
+        return;
+    pcre2_code_free(p->code);
+    free(p);
+}
+
+size_t pattern_footprint(const struct pattern *p)
+{
+    size_t code = 0, jit = 0;
+    if (p == NULL)
+        return 0;
+    (void)pcre2_pattern_info(p->code, PCRE2_INFO_SIZE, &code);
+    (void)pcre2_pattern_info(p->code, PCRE2_INFO_JITSIZE, &jit);
+    return sizeof *p + code + jit;
+}
+
+static struct matcher *matcher(struct pattern_scratch *scratch)
+{
+    if (scratch->match)
+        return scratch->match;
+    struct matcher *m = malloc(sizeof *m);
+    if (m == NULL)
+        abort();
+    m->data = pcre2_match_data_create(1, NULL);
+    m->context = pcre2_match_context_create(NULL);
+    if (m->data == NULL || m->context == NULL)
+        abort();
+    pcre2_set_heap_limit(m->context, HEAP_LIMIT);
+    return scratch->match = m;
+}
+
+void pattern_scratch_done(struct pattern_scratch *scratch)
+{
+    struct matcher *m = scratch->match;
+    if (m == NULL)
+        return;
+    pcre2_match_data_free(m->data);
+    pcre2_match_context_free(m->context);
+    free(m);
+    scratch->match = NULL;
+}
+
+static uint32_t limit_for(size_t bytes, const struct pattern_scratch *scratch)
+{
+    if (scratch->timeouts >= PATIENCE)
+        return MATCH_LIMIT_MIN;
+    size_t limit = MATCH_WORK / (bytes + 1);
+    return limit > MATCH_LIMIT ? MATCH_LIMIT : limit < MATCH_LIMIT_MIN ? MATCH_LIMIT_MIN : (uint32_t)limit;
+}
+
+enum pattern_result pattern_match(const struct pattern *p, str text, struct pattern_scratch *scratch)
+{
+    struct matcher *m = matcher(scratch);
+    PCRE2_SPTR subject = (PCRE2_SPTR)(text.n ? text.p : "");
+    pcre2_set_match_limit(m->context, limit_for(text.n, scratch));
+    int rc = pcre2_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK, m->data, m->context);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
+        rc = pcre2_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data, m->context);
+    if (rc < PCRE2_ERROR_NOMATCH && text.n <= SHORT_TEXT) {
+        int workspace[SHORT_WORKSPACE];
+        rc = pcre2_dfa_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_DFA_SHORTEST, m->data, m->context,
+                             workspace, SHORT_WORKSPACE);
+    }
+    if (rc >= 0)
+        return PATTERN_YES;
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return PATTERN_NO;
+    scratch->timeouts++;
+    return PATTERN_TIMEOUT;
+}
