@@ -14,9 +14,9 @@
  * Whether a schema is a good one (structural, complete, defaults that fit) is asked with crd.h before it is compiled here. */
 #pragma once
 
+#include "object/field_error.h"
 #include "json/json.h"
 #include "json/shape.h"
-#include "object/field_error.h"
 
 struct schema;
 
@@ -70,7 +70,10 @@ bool schema_node_default(schema_node node, struct arena *a, struct json *ret);
 
 /* ---- Objects. ---- */
 
-enum { SCHEMA_MAX_UNKNOWN = 1000 };
+enum {
+    SCHEMA_MAX_UNKNOWN = 1000,
+    SCHEMA_MAX_DEFAULTS = 4 * 1024 * 1024, /* bytes that defaults may add to one object */
+};
 
 /* Paths of fields that were dropped because the schema does not know them ("spec.list[0].q"), sorted. Zero-initialise
  * with an arena; past SCHEMA_MAX_UNKNOWN further ones are counted but not kept. */
@@ -88,8 +91,9 @@ struct schema_prune_args {
 
 /* In place: removes what the schema does not know. */
 void schema_prune(schema_node node, struct json *v, const struct schema_prune_args *args);
-/* In place: removes nulls where null is not allowed and no default stands ready, then fills in defaults. */
-void schema_default(schema_node node, struct arena *a, struct json *v);
+/* In place: removes nulls where null is not allowed and no default stands ready, then fills in defaults. False when the
+ * defaults would come to more than SCHEMA_MAX_DEFAULTS: the value is then good for nothing. */
+bool schema_default(schema_node node, struct arena *a, struct json *v);
 /* True when v fits. Otherwise all reasons are added to errs, their fields below base ("" for a whole object, "status"
  * for the status subresource), or only false is answered when errs is NULL. */
 bool schema_validate(schema_node node, str base, const struct json *v, struct field_errors *errs);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Validation as three walks, which is how the API server orders its errors: the schema's own rules, then embedded
+ * resources, then lists of type set and map. */
+#include "object/schema_check.h"
+
+/* ---- anyOf, oneOf, allOf, not ---- */
+
+/* One alternative, with errors and matches of its own. */
+struct attempt {
+    bool ok;
+    uint32_t matches;
+    struct field_errors errs;
+};
+
+static struct attempt try(struct validation *v, uint32_t at, const struct json *value, const struct step *path)
+{
+    struct attempt t = {.errs.arena = v->errs ? v->errs->arena : NULL};
+    struct validation inner = *v;
+    inner.errs = v->errs ? &t.errs : NULL;
+    inner.matches = 0;
+    t.ok = validate_value(&inner, at, value, path);
+    t.matches = inner.matches;
+    return t;
+}
+
+static bool report_junctor(struct validation *v, const struct step *path, const char *text)
+{
+    struct buf b = {.arena = v->errs->arena};
+    buf_add_quoted(&b, report_name(v, path));
+    buf_add_str(&b, str_of(text));
+    return report_whole(v, buf_str(&b));
+}
+
+static void merge(struct validation *v, const struct attempt *t)
+{
+    report_merge(v, &t->errs);
+    v->matches += t->matches;
+}
+
+static bool check_any_of(struct validation *v, const uint32_t *list, const struct json *value, const struct step *path)
+{
+    struct attempt best = {0};
+    for (uint32_t i = 1; i <= list[0]; i++) {
+        struct attempt t = try(v, list[i], value, path);
+        if (t.ok) {
+            v->matches += t.matches;
+            return true;
+        }
+        if (i == 1 || t.matches > best.matches)
+            best = t;
+    }
+    if (v->errs == NULL)
+        return false;
+    report_junctor(v, path, " must validate at least one schema (anyOf)");
+    merge(v, &best);
+    return false;
+}
+
+static bool check_one_of(struct validation *v, const uint32_t *list, const struct json *value, const struct step *path)
+{
+    struct attempt best = {0};
+    uint32_t passed = 0, matches = 0;
+    bool failed = false;
+    for (uint32_t i = 1; i <= list[0] && (passed < 2 || v->errs); i++) {
+        struct attempt t = try(v, list[i], value, path);
+        if (t.ok && passed++ == 0)
+            matches = t.matches;
+        if (!t.ok && (!failed || t.matches > best.matches)) {
+            best = t;
+            failed = true;
+        }
+    }
+    if (passed == 1) {
+        v->matches += matches;
+        return true;
+    }
+    if (v->errs == NULL)
+        return false;
+    struct arena *a = v->errs->arena;
+    str found = passed ? str_fmt(a, "Found %u valid alternatives", passed) : S("Found none valid");
+    str text = str_fmt(a, " must validate one and only one schema (oneOf). %.*s", STR(found));
+    report_junctor(v, path, str_cstr(a, text));
+    if (passed == 0)
+        merge(v, &best);
+    return false;
+}
+
+static bool check_all_of(struct validation *v, const uint32_t *list, const struct json *value, const struct step *path)
+{
+    uint32_t passed = 0;
+    for (uint32_t i = 1; i <= list[0]; i++) {
+        struct attempt t = try(v, list[i], value, path);
+        passed += t.ok;
+        if (v->errs)
+            merge(v, &t);
+        else if (!t.ok)
+            return false;
+    }
+    if (passed == list[0])
+        return true;
+    return report_junctor(v, path,
+                          passed ? " must validate all the schemas (allOf)"
+                                 : " must validate all the schemas (allOf). None validated");
+}
+
+bool check_junctor(struct validation *v, enum check op, uint32_t arg, const struct json *value, const struct step *path)
+{
+    switch (op) {
+    case CHECK_ANY_OF:
+        return check_any_of(v, v->schema->words + arg, value, path);
+    case CHECK_ONE_OF:
+        return check_one_of(v, v->schema->words + arg, value, path);
+    case CHECK_ALL_OF:
+        return check_all_of(v, v->schema->words + arg, value, path);
+    default:
+        break;
+    }
+    struct validation quiet = *v;
+    quiet.errs = NULL;
+    if (!validate_value(&quiet, arg, value, path))
+        return true;
+    return v->errs && report_junctor(v, path, " must not validate the schema (not)");
+}
+
+/* ---- The schema's own rules ---- */
+
+bool validate_value(struct validation *v, uint32_t at, const struct json *value, const struct step *path)
+{
+    const struct node *node = node_at(v->schema, at);
+    bool ok = check_before(v, node, value, path);
+    if (value->type == JSON_OBJ && (node->props || node->extra)) {
+        for (uint32_t i = 0; i < value->n && (ok || v->errs); i++) {
+            const struct json_member *m = &value->members[i];
+            struct step step = {.up = path, .key = json_key(m)};
+            uint32_t child = schema_member_node(v->schema, node, m, &step.extra);
+            ok = (child == 0 || validate_value(v, child, &m->val, &step)) && ok;
+        }
+    } else if (value->type == JSON_ARR && node->items) {
+        for (uint32_t i = 0; i < value->n && (ok || v->errs); i++)
+            ok = validate_value(v, node->items, &value->items[i], &(struct step){.up = path, .index = i}) && ok;
+    }
+    return (ok || v->errs) && check_after(v, node, value, path) && ok;
+}
+
+/* ---- Embedded resources; sets and maps ---- */
+
+/* Runs check for every object (or list) whose node has the flag `of`, in all places that `below` leads to. */
+struct search {
+    uint16_t of, below;
+    bool (*check)(struct validation *v, const struct node *node, const struct json *value, const struct step *path);
+};
+
+static bool search(struct validation *v, uint32_t at, const struct json *value, const struct search *s,
+                   const struct step *path)
+{
+    if (at == 0 || value->type < JSON_ARR)
+        return true;
+    const struct node *node = node_at(v->schema, at);
+    if (!(node->flags & s->below))
+        return true;
+    bool ok = !(node->flags & s->of) || s->check(v, node, value, path);
+    for (uint32_t i = 0; i < value->n && (ok || v->errs); i++) {
+        struct step step = {.up = path, .index = i};
+        uint32_t child = node->items;
+        if (value->type == JSON_OBJ) {
+            step.key = json_key(&value->members[i]);
+            child = schema_member_node(v->schema, node, &value->members[i], &step.extra);
+        }
+        ok = search(v, child, value->type == JSON_OBJ ? &value->members[i].val : &value->items[i], s, &step) && ok;
+    }
+    return ok;
+}
+
+static bool search_embedded(struct validation *v, const struct node *node, const struct json *value,
+                            const struct step *path)
+{
+    (void)node;
+    return value->type != JSON_OBJ || check_embedded(v, value, path);
+}
+
+static bool search_unique(struct validation *v, const struct node *node, const struct json *value,
+                          const struct step *path)
+{
+    return value->type != JSON_ARR || check_unique(v, node, value, path);
+}
+
+/* Errors after which the rules in CEL are not even looked at. */
+static bool is_blocking(const struct field_errors *errs, size_t first)
+{
+    for (size_t i = first; i < errs->list.n; i++) {
+        switch (errs->list.p[i].type) {
+        case FIELD_NOT_SUPPORTED:
+        case FIELD_REQUIRED:
+        case FIELD_TYPE_INVALID:
+        case FIELD_TOO_LONG:
+        case FIELD_TOO_MANY:
+            return true;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
+static const struct search embedded = {NODE_EMBEDDED, NODE_HAS_EMBEDDED, search_embedded};
+static const struct search unique = {NODE_SET | NODE_LIST_MAP, NODE_HAS_UNIQUE, search_unique};
+
+bool schema_validate_default(schema_node n, str base, const struct json *value, struct field_errors *errs)
+{
+    struct pattern_scratch scratch = {0};
+    struct validation v = {.schema = n.schema, .base = base, .errs = errs, .scratch = &scratch, .brackets = true};
+    bool ok = n.at == 0 || search(&v, n.at, value, &embedded, NULL);
+    v.brackets = false;
+    ok = ok && (n.at == 0 || validate_value(&v, n.at, value, NULL));
+    pattern_scratch_done(&scratch);
+    return ok;
+}
+
+bool schema_validate(schema_node n, str base, const struct json *value, struct field_errors *errs)
+{
+    if (n.at == 0)
+        return true;
+    struct pattern_scratch scratch = {0};
+    struct validation v = {.schema = n.schema, .base = base, .errs = errs, .scratch = &scratch};
+    size_t first = errs ? errs->list.n : 0;
+    bool ok = validate_value(&v, n.at, value, NULL);
+    v.brackets = true;
+    if (ok || errs)
+        ok = search(&v, n.at, value, &embedded, NULL) && ok;
+    if (ok || errs)
+        ok = search(&v, n.at, value, &unique, NULL) && ok;
+    if (!ok && errs && base.n == 0 && node_at(n.schema, n.at)->flags & NODE_HAS_RULES && is_blocking(errs, first))
+        field_error_add(errs, FIELD_INVALID, S("<nil>"), S("\"null\""),
+                        "some validation rules were not checked because the object was invalid; correct the existing "
+                        "errors to complete validation");
+    pattern_scratch_done(&scratch);
+    return ok;
+}
