@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void fake_repeats_itself(void **state)
+{
+    struct random_fake a = {7}, b = {7}, c = {8};
+    struct random x = random_of_fake(&a), y = random_of_fake(&b), z = random_of_fake(&c);
+    bool other = false;
+    for (int i = 0; i < 100; i++) {
+        uint64_t v = random_uint64(&x);
+        assert_true(v == random_uint64(&y));
+        other |= v != random_uint64(&z);
+    }
+    assert_true(other);
+}
+
+static void fills_any_length(void **state)
+{
+    struct random_fake seed = {1};
+    struct random r = random_of_fake(&seed);
+    for (size_t n = 0; n < 40; n++) {
+        unsigned char bytes[48];
+        memset(bytes, 0xaa, sizeof bytes);
+        r.fill(r.ctx, bytes, n);
+        for (size_t i = n; i < sizeof bytes; i++)
+            assert_int_equal(bytes[i], 0xaa);
+    }
+}
+
+static void below_is_even_and_in_range(void **state)
+{
+    struct random_fake seed = {99};
+    struct random r = random_of_fake(&seed);
+    int count[27] = {0};
+    for (int i = 0; i < 27000; i++)
+        count[random_below(&r, 27)]++;
+    for (int i = 0; i < 27; i++)
+        assert_in_range(count[i], 850, 1150);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(random_below(&r, 1), 0);
+        assert_true(random_below(&r, UINT32_MAX) < UINT32_MAX);
+        assert_true(random_below(&r, 0x80000001U) <= 0x80000000U);
+    }
+}
+
+static void system_gives_something_new(void **state)
+{
+    unsigned char bytes[1000] = {0};
+    assert_true(random_uint64(&random_system) != random_uint64(&random_system));
+    random_system.fill(random_system.ctx, bytes, sizeof bytes);
+    size_t zeros = 0;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        zeros += bytes[i] == 0;
+    assert_true(zeros < 100);
+    random_system.fill(random_system.ctx, bytes, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fake_repeats_itself),
+        cmocka_unit_test(fills_any_length),
+        cmocka_unit_test(below_is_even_and_in_range),
+        cmocka_unit_test(system_gives_something_new),
+    };
+    return cmocka_run_group_tests_name("random", tests, NULL, NULL);
+}

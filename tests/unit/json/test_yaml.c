@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json/yaml.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void what_an_alias_stands_for_is_a_copy(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct json v;
+    assert_int_equal(yaml_decode(&a, S("a: &x {l: [1], s: text}\nb: *x\nc: {<<: *x}\n"), NULL, NULL, &v, NULL), 0);
+    struct json *b = json_get_mut(&v, S("b"));
+    json_push(&a, json_get_mut(b, S("l")), json_int(2));
+    json_set(&a, b, S("new"), json_null());
+    assert_int_equal(json_len(json_dig(&v, "a.l")), 1);
+    assert_int_equal(json_len(json_dig(&v, "b.l")), 2);
+    assert_int_equal(json_len(json_dig(&v, "c.l")), 1);
+    assert_int_equal(json_len(json_get(&v, S("a"))), 2);
+}
+
+static void trees_do_not_refer_to_the_text(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    char text[] = "key: value\n\"q\": 'r'\n";
+    struct json v;
+    assert_int_equal(yaml_decode(&a, str_of(text), NULL, NULL, &v, NULL), 0);
+    memset(text, 'x', sizeof text);
+    assert_true(str_eq(json_get_text(&v, S("key")), S("value")));
+    assert_true(str_eq(json_get_text(&v, S("q")), S("r")));
+}
+
+static void failed_decoding_returns_nothing(void **state)
+{
+    static const char *const texts[] = {"a: [", "a: 1\na: 2", "a: 1\n---\nb: 2", "{\"a\": 1,, }", "a: *x"};
+    struct arena a ARENA_SCOPE = {0};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct json v = json_int(42);
+        assert_true(yaml_decode(&a, str_of(texts[i]), NULL, NULL, &v, NULL) < 0);
+        assert_int_equal(v.i, 42);
+    }
+    json_vec all = {0};
+    assert_true(yaml_decode_all(&a, S("a: 1\n---\nb: [\n"), NULL, &all, NULL) < 0);
+    assert_int_equal(all.n, 0);
+}
+
+static void notes_stop_at_their_limit(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct buf text = {.arena = &a};
+    struct json v;
+    struct json_notes notes = {0};
+    for (int i = 0; i < 2 * JSON_MAX_NOTES; i++)
+        buf_add_str(&text, S("- {a: 1, a: 2}\n"));
+    assert_int_equal(yaml_decode(&a, buf_str(&text), NULL, &notes, &v, NULL), 0);
+    assert_int_equal(notes.duplicates.n, JSON_MAX_NOTES);
+}
+
+static void text_goes_behind_what_is_in_the_buffer(void **state)
+{
+    struct buf b = {0};
+    struct json v = json_int(5);
+    buf_add_str(&b, S("---\n"));
+    yaml_encode(&b, &v);
+    yaml_encode(&b, NULL);
+    assert_true(str_eq(buf_str(&b), S("---\n5\nnull\n")));
+    buf_done(&b);
+}
+
+/* Order must not depend on how the keys came. */
+static void printed_order_is_the_same_for_any_order_of_keys(void **state)
+{
+    static const char *const keys[] = {"a10", "a2", "1)7", "4.8e+06", ".inf", "1e3:1e3",
+                                       "0.1", "é",  "_",   "01",      "1",    "B"};
+    enum { KEYS = sizeof keys / sizeof *keys };
+    struct arena a ARENA_SCOPE = {0};
+    str first = {0};
+    for (size_t shift = 0; shift < KEYS; shift++) {
+        struct json o = json_obj();
+        struct buf b = {.arena = &a};
+        for (size_t i = 0; i < KEYS; i++)
+            json_add(&a, &o, str_of(keys[(i * 5 + shift) % KEYS]), json_null());
+        yaml_encode(&b, &o);
+        if (shift == 0)
+            first = buf_str(&b);
+        assert_true(str_eq(buf_str(&b), first));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_an_alias_stands_for_is_a_copy),
+        cmocka_unit_test(trees_do_not_refer_to_the_text),
+        cmocka_unit_test(failed_decoding_returns_nothing),
+        cmocka_unit_test(notes_stop_at_their_limit),
+        cmocka_unit_test(text_goes_behind_what_is_in_the_buffer),
+        cmocka_unit_test(printed_order_is_the_same_for_any_order_of_keys),
+    };
+    return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);
+}
