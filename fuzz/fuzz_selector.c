@@ -100,9 +100,10 @@ static void check_object(struct arena *a, str text, const struct json *labels)
     if (json_decode(a, text, NULL, NULL, &object, &err) < 0)
         return;
     selector_validate(&errs, S("selector"), &object);
-    if (selector_from_object(a, &object, &s, &err) < 0)
+    int rc = selector_from_object(a, &object, &s, &err);
+    assert((rc == 0) == (errs.list.n == 0)); /* what is valid can be used, and nothing else can */
+    if (rc < 0)
         return;
-    assert(errs.list.n == 0); /* what can be used is also valid */
     check_labels(a, &s, false, labels);
 }
 

@@ -190,25 +190,36 @@ static str shown_time(struct arena *a, const struct json *v)
     return buf_str(&b);
 }
 
-static void validate_same(struct field_errors *errs, const struct json *object, const struct json *current,
-                          const char *name)
+/* What an update cannot change, and how Go shows each when it is absent. */
+static const struct {
+    const char *name, *absent;
+    bool is_time;
+} fixed[] = {
+    {"name", "\"\"", false},
+    {"namespace", "\"\"", false},
+    {"uid", "\"\"", false},
+    {"creationTimestamp", "0001-01-01 00:00:00 +0000 UTC", true},
+    {"deletionTimestamp", "\"null\"", true},
+    {"deletionGracePeriodSeconds", "\"null\"", false},
+};
+
+static void validate_fixed(struct field_errors *errs, const struct json *object, const struct json *current)
 {
-    const struct json *now = json_get(object_meta(object), str_of(name));
-    const struct json *was = json_get(object_meta(current), str_of(name));
-    if ((json_is_null(now) && json_is_null(was)) || (now && was && json_equal(now, was)))
-        return;
-    bool time = str_has_suffix(str_of(name), S("Timestamp")) && !json_is_null(now);
-    bool text = json_is_null(now) && !time && strcmp(name, "deletionGracePeriodSeconds") != 0;
-    str shown = time ? shown_time(errs->arena, now) : text ? S("\"\"") : field_value(errs->arena, now);
-    field_error_add(errs, FIELD_INVALID, child(errs, name), shown, "field is immutable");
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const struct json *now = json_get(object_meta(object), str_of(fixed[i].name));
+        const struct json *was = json_get(object_meta(current), str_of(fixed[i].name));
+        if ((json_is_null(now) && json_is_null(was)) || (now && was && json_equal(now, was)))
+            continue;
+        str shown = str_of(fixed[i].absent);
+        if (!json_is_null(now))
+            shown = fixed[i].is_time ? shown_time(errs->arena, now) : field_value(errs->arena, now);
+        field_error_add(errs, FIELD_INVALID, child(errs, fixed[i].name), shown, "field is immutable");
+    }
 }
 
 void meta_validate_update(struct field_errors *errs, const struct kind *kind, const struct json *object,
                           const struct json *current)
 {
-    static const char *const fixed[] = {
-        "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-    };
     /* The name cannot have changed: old objects may have names that a rule of today would refuse. */
     validate_common(errs, kind, NAME_PATH_SEGMENT, object);
     if (object_is_deleting(current)) {
@@ -224,8 +235,7 @@ void meta_validate_update(struct field_errors *errs, const struct kind *kind, co
     if (object_generation(object) < object_generation(current))
         field_error_add(errs, FIELD_INVALID, child(errs, "generation"),
                         str_fmt(errs->arena, "%lld", (long long)object_generation(object)), "must not be decremented");
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        validate_same(errs, object, current, fixed[i]);
+    validate_fixed(errs, object, current);
     validate_standard_finalizers(errs, kind, object);
 }
 

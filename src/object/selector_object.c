@@ -95,6 +95,13 @@ int selector_from_object(struct arena *a, const struct json *object, struct sele
     return 0;
 }
 
+/* A selector that cannot be read must not pass as an empty one. */
+static void validate_list(struct field_errors *errs, str field, const struct json *v)
+{
+    if (!json_is_arr(v) && !json_is_null(v))
+        field_error_add(errs, FIELD_TYPE_INVALID, field, field_value(errs->arena, v), "must be a list");
+}
+
 static void validate_expression(struct field_errors *errs, str field, const struct json *expression, bool stored)
 {
     struct arena *a = errs->arena;
@@ -115,6 +122,7 @@ static void validate_expression(struct field_errors *errs, str field, const stru
     }
     name_validate(errs, field_child(a, field, S("key")), NAME_QUALIFIED, json_get_text(expression, S("key")));
     size_t i = 0;
+    validate_list(errs, values_field, values);
     json_each_item(values, v)
     {
         str item = field_index(a, values_field, i++);
@@ -129,9 +137,12 @@ static void validate(struct field_errors *errs, str field, const struct json *ob
 {
     struct arena *a = errs->arena;
     const struct json *expressions = json_get(object, S("matchExpressions"));
-    name_validate_labels(errs, field_child(a, field, S("matchLabels")), json_get(object, S("matchLabels")));
     str list = field_child(a, field, S("matchExpressions"));
     size_t i = 0;
+    if (!json_is_obj(object) && !json_is_null(object))
+        field_error_add(errs, FIELD_TYPE_INVALID, field, field_value(a, object), "must be an object");
+    name_validate_labels(errs, field_child(a, field, S("matchLabels")), json_get(object, S("matchLabels")));
+    validate_list(errs, list, expressions);
     json_each_item(expressions, e) validate_expression(errs, field_index(a, list, i++), e, stored);
 }
 

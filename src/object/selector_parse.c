@@ -205,7 +205,7 @@ static int parse_term(struct parser *p, struct selector_term *ret, struct err *e
 {
     struct selector_values values = {0};
     enum selector_op op = SELECTOR_EXISTS;
-    str key;
+    str key = {0};
     int rc;
     if (p->token == TOKEN_NOT) {
         op = SELECTOR_ABSENT;
