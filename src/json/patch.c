@@ -148,7 +148,7 @@ static int insert(struct patcher *p, const struct place *at, struct json v)
     else if (!pointer_index(at->key, (size_t)at->parent->n + 1, &i))
         return fail(p, ERR_INVALID, "no such place in the array: \"%.*s\"", STR(at->key));
     json_insert(p->arena, at->parent, i, v);
-    return take_steps(p, (at->parent->n - i) / 2);
+    return take_steps(p, at->parent->n - i);
 }
 
 static int erase(struct patcher *p, const struct place *at)
@@ -163,7 +163,7 @@ static int erase(struct patcher *p, const struct place *at)
     if (!pointer_index(at->key, at->parent->n, &i))
         return fail(p, ERR_INVALID, "no such item: \"%.*s\"", STR(at->key));
     json_erase(at->parent, i);
-    return take_steps(p, (at->parent->n - i) / 2);
+    return take_steps(p, at->parent->n - i);
 }
 
 /* ---- Operations. ---- */

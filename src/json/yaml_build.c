@@ -63,8 +63,12 @@ static double alias_share(size_t nodes)
     return 0.99 - 0.89 * (((double)nodes - low) / (high - low));
 }
 
+/* Called once for every node. libyaml looks at all open brackets for each token, so deep documents must be small. */
 static int check_nodes(struct yaml_build *b, struct yaml_at at)
 {
+    b->steps += b->frames.n;
+    if (b->steps > YAML_MAX_STEPS)
+        return too_large(b, at, "document is nested too deeply for its size");
     if (b->aliased > 100 && b->nodes > 1000 && (double)b->aliased / (double)b->nodes > alias_share(b->nodes))
         return too_large(b, at, "document contains excessive aliasing");
     if (b->nodes > YAML_MAX_NODES)
@@ -405,7 +409,7 @@ void yaml_build_start(struct yaml_build *b)
     memset(&b->frames, 0, sizeof b->frames);
     memset(&b->pending, 0, sizeof b->pending);
     b->nodes = 1;
-    b->aliased = b->bytes = 0;
+    b->aliased = b->bytes = b->steps = 0;
 }
 
 void yaml_build_done(struct yaml_build *b)

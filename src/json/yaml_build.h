@@ -69,6 +69,7 @@ struct yaml_build {
     VEC(struct yaml_duplicate) duplicates;
     struct map anchors;           /* name → struct yaml_anchor */
     size_t nodes, aliased, bytes; /* of this document, aliases expanded; nodes that came by alias; bytes of strings */
+    size_t steps;                 /* containers around each node, summed up */
 };
 
 /* "yaml: line 3, column 5: …" as ERR_BAD_REQUEST. */

@@ -254,46 +254,70 @@ struct yaml_scalar yaml_resolve(str text, bool dates)
 
 /* ---- Numbers out. ---- */
 
-/* The fewest digits that read back as d, as "d.ddde±xx". */
-static void shortest(char *to, size_t size, double d, int bits)
+/* The fewest digits that read back as the same number of single precision. */
+static void encode_single(struct buf *b, float f)
 {
-    int most = bits == 32 ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
-    for (int digits = 1; digits <= most; digits++) {
-        (void)snprintf(to, size, "%.*e", digits - 1, d);
-        if (bits == 32 ? strtof(to, NULL) == (float)d : strtod(to, NULL) == d)
-            return;
+    char text[40];
+    for (int digits = 1; digits <= FLT_DECIMAL_DIG; digits++) {
+        (void)snprintf(text, sizeof text, "%.*e", digits - 1, (double)f);
+        if (strtof(text, NULL) == f)
+            break;
     }
+    buf_add_str(b, str_of(text));
+}
+
+/* The digits of a number without zeros at either end, and the power of ten of the first: 0.025 is "25" and -2. */
+static size_t split_number(str text, char digits[32], int *ret_exponent)
+{
+    size_t n = 0;
+    int exponent = -1;
+    bool point = false;
+    for (; text.n && text.p[0] != 'e'; text = str_from(text, 1)) {
+        bool digit = is_digit(text.p[0]);
+        point |= text.p[0] == '.';
+        if (digit && (n || text.p[0] != '0') && n < 31)
+            digits[n++] = text.p[0];
+        if (digit && !point && n)
+            exponent++;
+        else if (digit && point && n == 0)
+            exponent--;
+    }
+    while (n && digits[n - 1] == '0')
+        n--;
+    if (text.n > 1)
+        exponent += (int)strtol(text.p + 1, NULL, 10);
+    *ret_exponent = exponent;
+    return n;
 }
 
 void yaml_format_real(struct buf *b, double d, int bits)
 {
-    char text[40], digits[24] = "0";
-    size_t n = 0;
+    char memory[64], digits[32] = "0";
+    struct arena scratch ARENA_SCOPE = {0};
+    struct buf text = {.p = memory, .cap = sizeof memory, .arena = &scratch};
+    int exponent;
     if (bits == 32 && fabs(d) <= FLT_MAX)
-        d = (float)d;
-    shortest(text, sizeof text, d, bits);
-    const char *p = text + (text[0] == '-');
-    for (; *p != 'e'; p++) {
-        if (is_digit(*p))
-            digits[n++] = *p;
-    }
-    int exponent = (int)strtol(p + 1, NULL, 10);
-    if (text[0] == '-')
+        encode_single(&text, (float)d);
+    else
+        json_encode_number(&text, &(struct json){.type = JSON_REAL, .d = d});
+    buf_add_char(&text, '\0');
+    int n = (int)split_number((str){text.p, text.n - 1}, digits, &exponent);
+    if (text.p[0] == '-')
         buf_add_char(b, '-');
-    if (exponent < -4 || exponent >= 6) {
+    if (n == 0) {
+        buf_add_char(b, '0');
+    } else if (exponent < -4 || exponent >= 6) {
         buf_add_char(b, digits[0]);
         if (n > 1)
-            buf_fmt(b, ".%.*s", (int)n - 1, digits + 1);
+            buf_fmt(b, ".%.*s", n - 1, digits + 1);
         buf_fmt(b, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
-        return;
+    } else if (exponent < 0) {
+        buf_fmt(b, "0.%.*s%.*s", -exponent - 1, "0000", n, digits);
+    } else {
+        for (int i = 0; i < n || i <= exponent; i++) {
+            if (i == exponent + 1)
+                buf_add_char(b, '.');
+            buf_add_char(b, i < n ? digits[i] : '0');
+        }
     }
-    if (exponent < 0)
-        buf_fmt(b, "0.%.*s%.*s", -exponent - 1, "0000", (int)n, digits);
-    for (int i = 0; exponent >= 0 && i < (int)n; i++) {
-        if (i == exponent + 1)
-            buf_add_char(b, '.');
-        buf_add_char(b, digits[i]);
-    }
-    for (int i = (int)n; i <= exponent; i++)
-        buf_add_char(b, '0');
 }
