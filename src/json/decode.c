@@ -140,18 +140,45 @@ static void unique_members(struct decoder *d, struct json *obj, const struct jso
     }
 }
 
+/* Everything but containers. */
+static inline struct json scalar(yyjson_val *v)
+{
+    switch (unsafe_yyjson_get_type(v)) {
+    case YYJSON_TYPE_STR:
+        return (struct json){.type = JSON_STR, .n = (uint32_t)unsafe_yyjson_get_len(v), .s = unsafe_yyjson_get_str(v)};
+    case YYJSON_TYPE_BOOL:
+        return json_bool(unsafe_yyjson_get_bool(v));
+    case YYJSON_TYPE_NUM:
+        break;
+    default:
+        return json_null();
+    }
+    switch (unsafe_yyjson_get_subtype(v)) {
+    case YYJSON_SUBTYPE_UINT:
+        return json_uint(unsafe_yyjson_get_uint(v));
+    case YYJSON_SUBTYPE_SINT:
+        return json_int(unsafe_yyjson_get_sint(v));
+    default:
+        return json_real(unsafe_yyjson_get_real(v));
+    }
+}
+
 static bool convert_obj(struct decoder *d, yyjson_val *v, struct json *out, const struct json_path *path)
 {
     size_t n = unsafe_yyjson_get_len(v);
     struct json_member *m = n ? arena_alloc(d->arena, arena_array_size(n, sizeof *m)) : NULL;
+    struct json_path here = {.up = path};
     *out = (struct json){.type = JSON_OBJ, .n = (uint32_t)n, .members = m};
     yyjson_val *key = unsafe_yyjson_get_first(v);
     for (size_t i = 0; i < n; i++, m++) {
         yyjson_val *val = key + 1;
-        m->key = unsafe_yyjson_get_str(key);
-        m->key_n = (uint32_t)unsafe_yyjson_get_len(key);
-        m->hash = json_hash(json_key(m));
-        if (!convert(d, val, &m->val, &(struct json_path){.up = path, .key = json_key(m)}))
+        here.key = (str){unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
+        m->key = here.key.p;
+        m->key_n = (uint32_t)here.key.n;
+        m->hash = json_hash(here.key);
+        if (!unsafe_yyjson_is_ctn(val))
+            m->val = scalar(val);
+        else if (!convert(d, val, &m->val, &here))
             return false;
         key = unsafe_yyjson_get_next(val);
     }
@@ -163,53 +190,31 @@ static bool convert_arr(struct decoder *d, yyjson_val *v, struct json *out, cons
 {
     size_t n = unsafe_yyjson_get_len(v);
     struct json *item = n ? arena_alloc(d->arena, arena_array_size(n, sizeof *item)) : NULL;
+    struct json_path here = {.up = path};
     *out = (struct json){.type = JSON_ARR, .n = (uint32_t)n, .items = item};
     v = unsafe_yyjson_get_first(v);
-    for (size_t i = 0; i < n; i++, item++) {
-        if (!convert(d, v, item, &(struct json_path){.up = path, .index = i}))
+    for (; here.index < n; here.index++, item++) {
+        if (!unsafe_yyjson_is_ctn(v))
+            *item = scalar(v);
+        else if (!convert(d, v, item, &here))
             return false;
         v = unsafe_yyjson_get_next(v);
     }
     return true;
 }
 
-static struct json convert_num(yyjson_val *v)
-{
-    switch (unsafe_yyjson_get_subtype(v)) {
-    case YYJSON_SUBTYPE_UINT:
-        return json_uint(unsafe_yyjson_get_uint(v));
-    case YYJSON_SUBTYPE_SINT:
-        return json_int(unsafe_yyjson_get_sint(v));
-    default:
-        return json_real(unsafe_yyjson_get_real(v));
-    }
-}
-
 static bool convert(struct decoder *d, yyjson_val *v, struct json *out, const struct json_path *path)
 {
-    bool ok = true;
-    switch (unsafe_yyjson_get_type(v)) {
-    case YYJSON_TYPE_STR:
-        *out = (struct json){.type = JSON_STR, .n = (uint32_t)unsafe_yyjson_get_len(v), .s = unsafe_yyjson_get_str(v)};
-        return true;
-    case YYJSON_TYPE_NUM:
-        *out = convert_num(v);
-        return true;
-    case YYJSON_TYPE_BOOL:
-        *out = json_bool(unsafe_yyjson_get_bool(v));
-        return true;
-    case YYJSON_TYPE_OBJ:
-    case YYJSON_TYPE_ARR:
-        if (d->depth_left == 0)
-            return false;
-        d->depth_left--;
-        ok = unsafe_yyjson_is_obj(v) ? convert_obj(d, v, out, path) : convert_arr(d, v, out, path);
-        d->depth_left++;
-        return ok;
-    default:
-        *out = json_null();
+    if (!unsafe_yyjson_is_ctn(v)) {
+        *out = scalar(v);
         return true;
     }
+    if (d->depth_left == 0)
+        return false;
+    d->depth_left--;
+    bool ok = unsafe_yyjson_is_obj(v) ? convert_obj(d, v, out, path) : convert_arr(d, v, out, path);
+    d->depth_left++;
+    return ok;
 }
 
 /* yyjson takes some memory in front and unescapes strings in place: they live in this copy of the text. */

@@ -43,6 +43,7 @@ static size_t escape(char **out, str s, size_t i)
 }
 
 typedef unsigned char bytes16 __attribute__((vector_size(16)));
+typedef uint64_t halves __attribute__((vector_size(16)));
 
 /* A byte that is not zero stands where an escape may be needed: a control character, one of " \ < > &, or not ASCII
  * (only U+2028 and U+2029 are escaped then, which copy_escaped finds out byte by byte). */
@@ -54,9 +55,8 @@ static inline bytes16 special_bytes(bytes16 v)
 
 static inline bool is_zero(bytes16 v)
 {
-    uint64_t half[2];
-    memcpy(half, &v, sizeof half);
-    return (half[0] | half[1]) == 0;
+    halves h = (halves)v;
+    return (h[0] | h[1]) == 0;
 }
 
 static inline bytes16 copy16(char *out, const char *from)
@@ -77,22 +77,22 @@ static inline bool copy_plain(char *out, str s)
             special |= copy16(out + i, s.p + i);
         return is_zero(special);
     }
+    if (s.n >= 8) {
+        uint64_t first, last;
+        memcpy(&first, s.p, 8);
+        memcpy(&last, s.p + s.n - 8, 8);
+        memcpy(out, &first, 8);
+        memcpy(out + s.n - 8, &last, 8);
+        return is_zero(special_bytes((bytes16)(halves){first, last}));
+    }
     if (s.n >= 4) {
-        bytes16 v;
-        uint64_t part[2] = {UINT64_C(0x2020202020202020), UINT64_C(0x2020202020202020)};
-        if (s.n >= 8) {
-            memcpy(&part[0], s.p, 8);
-            memcpy(&part[1], s.p + s.n - 8, 8);
-            memcpy(out, &part[0], 8);
-            memcpy(out + s.n - 8, &part[1], 8);
-        } else {
-            memcpy(&part[0], s.p, 4);
-            memcpy(&part[1], s.p + s.n - 4, 4);
-            memcpy(out, &part[0], 4);
-            memcpy(out + s.n - 4, &part[1], 4);
-        }
-        memcpy(&v, part, sizeof v);
-        return is_zero(special_bytes(v));
+        uint32_t first, last;
+        memcpy(&first, s.p, 4);
+        memcpy(&last, s.p + s.n - 4, 4);
+        memcpy(out, &first, 4);
+        memcpy(out + s.n - 4, &last, 4);
+        uint64_t both = (uint64_t)first << 32 | last;
+        return is_zero(special_bytes((bytes16)(halves){both, both}));
     }
     for (size_t i = 0; i < s.n; i++) {
         if (!is_plain((unsigned char)s.p[i]))
