@@ -109,11 +109,9 @@ static void validate_one(struct field_errors *errs, str field, const struct json
     str status = json_get_text(c, S("status"));
     int64_t generation = 0;
     name_validate(errs, field_child(a, field, S("type")), NAME_QUALIFIED, json_get_text(c, S("type")));
-    if (!str_eq(status, S("True")) && !str_eq(status, S("False")) && !str_eq(status, S("Unknown"))) {
-        struct json text = json_str(status);
-        field_error_add(errs, FIELD_NOT_SUPPORTED, field_child(a, field, S("status")), field_value(a, &text),
+    if (!str_eq(status, S("True")) && !str_eq(status, S("False")) && !str_eq(status, S("Unknown")))
+        field_error_add(errs, FIELD_NOT_SUPPORTED, field_child(a, field, S("status")), field_quote(a, status),
                         "supported values: \"False\", \"True\", \"Unknown\"");
-    }
     if (json_to_int(json_get(c, S("observedGeneration")), &generation) && generation < 0)
         field_error_add(errs, FIELD_INVALID, field_child(a, field, S("observedGeneration")),
                         str_fmt(a, "%lld", (long long)generation), "must be greater than or equal to zero");
@@ -131,13 +129,11 @@ void conditions_validate(struct field_errors *errs, str field, const struct json
     size_t i = 0;
     json_each_item(conditions, c)
     {
-        const struct json *type = json_get(c, S("type"));
+        str type = json_get_text(c, S("type"));
         str item = field_index(errs->arena, field, i++);
-        if (map_set(&seen, json_text(type), (void *)c)) {
-            struct json text = json_str(json_text(type));
+        if (map_set(&seen, type, (void *)c))
             field_error_add(errs, FIELD_DUPLICATE, field_child(errs->arena, item, S("type")),
-                            field_value(errs->arena, &text), NULL);
-        }
+                            field_quote(errs->arena, type), NULL);
         validate_one(errs, item, c);
     }
     map_done(&seen);

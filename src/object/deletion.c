@@ -8,30 +8,19 @@
 static const str orphan = S_INIT("orphan");
 static const str foreground = S_INIT("foregroundDeletion");
 
-static str quoted(struct arena *a, str s)
-{
-    struct buf b = {.arena = a};
-    buf_add_quoted(&b, s);
-    return buf_str(&b);
-}
-
 /* ---- Options. ---- */
 
 static void validate_dry_run(struct field_errors *errs, const struct json *list)
 {
-    struct buf shown = {.arena = errs->arena};
+    str *values = ARENA_ARRAY(errs->arena, str, json_len(list) + 1);
     bool bad = false;
-    buf_add_str(&shown, S("[]string{"));
     for (size_t i = 0; i < json_len(list); i++) {
-        str value = json_text(&list->items[i]);
-        bad = bad || !str_eq(value, S("All"));
-        if (i)
-            buf_add_str(&shown, S(", "));
-        buf_add_quoted(&shown, value);
+        values[i] = json_text(&list->items[i]);
+        bad = bad || !str_eq(values[i], S("All"));
     }
-    buf_add_char(&shown, '}');
     if (bad)
-        field_error_add(errs, FIELD_NOT_SUPPORTED, S("dryRun"), buf_str(&shown), "supported values: \"All\"");
+        field_error_add(errs, FIELD_NOT_SUPPORTED, S("dryRun"), field_strings(errs->arena, values, json_len(list)),
+                        "supported values: \"All\"");
 }
 
 void meta_validate_delete_options(struct field_errors *errs, const struct json *options)
@@ -39,11 +28,11 @@ void meta_validate_delete_options(struct field_errors *errs, const struct json *
     const struct json *policy = json_get(options, S("propagationPolicy"));
     str text = json_text(policy);
     if (!json_is_null(policy) && !json_is_null(json_get(options, S("orphanDependents"))))
-        field_error_add(errs, FIELD_INVALID, S("propagationPolicy"), quoted(errs->arena, text),
+        field_error_add(errs, FIELD_INVALID, S("propagationPolicy"), field_quote(errs->arena, text),
                         "orphanDependents and deletionPropagation cannot be both set");
     if (!json_is_null(policy) && !str_eq(text, S("Foreground")) && !str_eq(text, S("Background")) &&
         !str_eq(text, S("Orphan")))
-        field_error_add(errs, FIELD_NOT_SUPPORTED, S("propagationPolicy"), quoted(errs->arena, text),
+        field_error_add(errs, FIELD_NOT_SUPPORTED, S("propagationPolicy"), field_quote(errs->arena, text),
                         "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"");
     validate_dry_run(errs, json_get(options, S("dryRun")));
 }

@@ -189,6 +189,26 @@ str field_value(struct arena *a, const struct json *v)
     return buf_str(&b);
 }
 
+str field_quote(struct arena *a, str text)
+{
+    struct buf b = {.arena = a};
+    buf_add_quoted(&b, text);
+    return buf_str(&b);
+}
+
+str field_strings(struct arena *a, const str *list, size_t n)
+{
+    struct buf b = {.arena = a};
+    buf_add_str(&b, S("[]string{"));
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            buf_add_str(&b, S(", "));
+        buf_add_quoted(&b, list[i]);
+    }
+    buf_add_char(&b, '}');
+    return buf_str(&b);
+}
+
 str field_child(struct arena *a, str path, str name)
 {
     return path.n ? str_fmt(a, "%.*s.%.*s", STR(path), STR(name)) : str_dup(a, name);

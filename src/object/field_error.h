@@ -51,6 +51,9 @@ const char *field_error_reason(enum field_error_type type);
 /* A value as Kubernetes prints it in messages: strings quoted as %q, numbers and booleans plainly, null as "null",
  * objects and arrays as Go's %#v does: map[string]interface {}{"k":"a"}, []interface {}{"a"}. */
 str field_value(struct arena *a, const struct json *v);
+/* A text in quotes, as %q; a list of texts as Go's %#v: []string{"a", "b"}. */
+str field_quote(struct arena *a, str text);
+str field_strings(struct arena *a, const str *list, size_t n);
 /* The path joined with a member or an item: "a" + "b" = "a.b"; "a" + 3 = "a[3]"; "a" + key = "a[key]". */
 str field_child(struct arena *a, str path, str name);
 str field_index(struct arena *a, str path, size_t i);

@@ -106,17 +106,22 @@ static struct status_subject subject(const struct kind *kind, const struct json 
     return (struct status_subject){str_of(kind->group), str_of(kind->plural), object_name(object)};
 }
 
+static bool is_digits(str s)
+{
+    size_t n = 0;
+    while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
+        n++;
+    return n == s.n;
+}
+
 int meta_check_version(struct arena *a, const struct kind *kind, const struct json *object, const struct json *current,
                        struct json *ret_status)
 {
     str text = object_rv(object);
     uint64_t sent = 0, stored = 0;
     if (text.n && !str_to_uint64(text, &sent)) {
-        struct buf b = {.arena = a};
-        buf_add_str(&b, S("strconv.ParseUint: parsing "));
-        buf_add_quoted(&b, text);
-        buf_add_str(&b, S(": invalid syntax"));
-        *ret_status = status_unknown(a, buf_str(&b));
+        *ret_status = status_unknown(a, str_fmt(a, "strconv.ParseUint: parsing %.*s: %s", STR(field_quote(a, text)),
+                                                is_digits(text) ? "value out of range" : "invalid syntax"));
         return ERR_INTERNAL;
     }
     if (sent == 0 && (kind->flags & KIND_UNCONDITIONAL))

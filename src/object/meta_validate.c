@@ -10,30 +10,9 @@
 
 #define META S("metadata")
 
-static str quoted(struct arena *a, str s)
-{
-    struct buf b = {.arena = a};
-    buf_add_quoted(&b, s);
-    return buf_str(&b);
-}
-
 static str child(struct field_errors *errs, const char *name)
 {
     return field_child(errs->arena, META, str_of(name));
-}
-
-/* As Go's %#v shows a slice of strings. */
-static str shown_list(struct arena *a, const str *list, size_t n)
-{
-    struct buf b = {.arena = a};
-    buf_add_str(&b, S("[]string{"));
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            buf_add_str(&b, S(", "));
-        buf_add_quoted(&b, list[i]);
-    }
-    buf_add_char(&b, '}');
-    return buf_str(&b);
 }
 
 static void validate_names(struct field_errors *errs, enum name_rule rule, const struct json *meta)
@@ -82,7 +61,7 @@ static void validate_finalizers(struct field_errors *errs, const struct json *ob
         *vec_push(errs->arena, &names) = name;
     }
     if (orphan && foreground)
-        field_error_add(errs, FIELD_INVALID, field, shown_list(errs->arena, names.p, names.n),
+        field_error_add(errs, FIELD_INVALID, field, field_strings(errs->arena, names.p, names.n),
                         "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
@@ -106,10 +85,10 @@ static void validate_managed_entry(struct field_errors *errs, str field, const s
     struct arena *a = errs->arena;
     str operation = json_get_text(entry, S("operation")), type = json_get_text(entry, S("fieldsType"));
     if (!str_eq(operation, S("Apply")) && !str_eq(operation, S("Update")))
-        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("operation")), quoted(a, operation),
+        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("operation")), field_quote(a, operation),
                         "must be `Apply` or `Update`");
     if (type.n && !str_eq(type, S("FieldsV1")))
-        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("fieldsType")), quoted(a, type),
+        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("fieldsType")), field_quote(a, type),
                         "must be `FieldsV1`");
     name_validate_field_manager(errs, field_child(a, field, S("manager")), json_get_text(entry, S("manager")));
     if (json_get_text(entry, S("subresource")).n > SUBRESOURCE_MAX)
@@ -227,7 +206,7 @@ void meta_validate_update(struct field_errors *errs, const struct kind *kind, co
         if (added.n)
             field_error_add(errs, FIELD_FORBIDDEN, child(errs, "finalizers"), (str){0},
                             "no new finalizers can be added if the object is being deleted, found new finalizers %.*s",
-                            STR(shown_list(errs->arena, added.p, added.n)));
+                            STR(field_strings(errs->arena, added.p, added.n)));
     }
     if (object_rv(object).n == 0)
         field_error_add(errs, FIELD_INVALID, child(errs, "resourceVersion"), S("\"\""),

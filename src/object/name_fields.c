@@ -6,16 +6,9 @@
 
 enum { ANNOTATIONS_MAX = 256 * 1024 };
 
-static str quoted(struct arena *a, str s)
-{
-    struct buf b = {.arena = a};
-    buf_add_quoted(&b, s);
-    return buf_str(&b);
-}
-
 static void add_faults(struct field_errors *errs, str field, str value, struct name_faults faults)
 {
-    str shown = faults.n ? quoted(errs->arena, value) : (str){0};
+    str shown = faults.n ? field_quote(errs->arena, value) : (str){0};
     for (size_t i = 0; i < faults.n; i++)
         field_error_add(errs, FIELD_INVALID, field, shown, "%s", faults.texts[i]);
 }
@@ -41,7 +34,7 @@ void name_validate_field_manager(struct field_errors *errs, str field, str manag
         if (rune_is_print(r))
             continue;
         enough = manager.n > NAME_FIELD_MANAGER_MAX;
-        field_error_add(errs, FIELD_INVALID, field, quoted(errs->arena, manager),
+        field_error_add(errs, FIELD_INVALID, field, field_quote(errs->arena, manager),
                         "invalid character U+%04X (at position %zu)", r, at);
     }
 }
@@ -55,7 +48,7 @@ bool name_is_standard_finalizer(str finalizer)
 void name_validate_standard_finalizer(struct field_errors *errs, str field, str finalizer)
 {
     if (str_find_char(finalizer, '/') < 0 && !name_is_standard_finalizer(finalizer))
-        field_error_add(errs, FIELD_INVALID, field, quoted(errs->arena, finalizer),
+        field_error_add(errs, FIELD_INVALID, field, field_quote(errs->arena, finalizer),
                         "name is neither a standard finalizer name nor is it fully qualified");
 }
 

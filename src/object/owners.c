@@ -5,13 +5,6 @@
 #include "base/map.h"
 #include "object/object.h"
 
-static str quoted(struct arena *a, str s)
-{
-    struct buf b = {.arena = a};
-    buf_add_quoted(&b, s);
-    return buf_str(&b);
-}
-
 /* A reference as Go prints the struct. Where Go shows the address of a set boolean we show its value. */
 static void add_shown(struct buf *b, const struct json *ref)
 {
@@ -66,7 +59,7 @@ static void validate_one(struct field_errors *errs, str field, const struct json
     struct arena *a = errs->arena;
     str api_version = json_get_text(ref, S("apiVersion"));
     if (version_of(api_version).n == 0)
-        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("apiVersion")), quoted(a, api_version),
+        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("apiVersion")), field_quote(a, api_version),
                         "version must not be empty");
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (json_get_text(ref, str_of(wanted[i].name)).n == 0)

@@ -150,13 +150,6 @@ struct selector selector_finish(struct selector_terms *terms)
     return (struct selector){.terms = terms->p, .n = terms->n};
 }
 
-static str quoted(struct arena *a, str s)
-{
-    struct buf b = {.arena = a};
-    buf_add_quoted(&b, s);
-    return buf_str(&b);
-}
-
 void selector_key_check(struct field_errors *errs, str field, str key)
 {
     struct name_faults faults = name_check(NAME_QUALIFIED, key);
@@ -164,23 +157,7 @@ void selector_key_check(struct field_errors *errs, str field, str key)
         return;
     struct buf text = {.arena = errs->arena};
     name_faults_format(&text, &faults, S("; "));
-    field_error_add(errs, FIELD_INVALID, field, quoted(errs->arena, key), "%.*s", STR(buf_str(&text)));
-}
-
-/* As Go's %#v shows a slice of strings. */
-static str shown_list(struct arena *a, const struct selector_values *v)
-{
-    if (v->n == 0)
-        return S("[]string(nil)");
-    struct buf b = {.arena = a};
-    buf_add_str(&b, S("[]string{"));
-    for (size_t i = 0; i < v->n; i++) {
-        if (i)
-            buf_add_str(&b, S(", "));
-        buf_add_quoted(&b, v->p[i]);
-    }
-    buf_add_char(&b, '}');
-    return buf_str(&b);
+    field_error_add(errs, FIELD_INVALID, field, field_quote(errs->arena, key), "%.*s", STR(buf_str(&text)));
 }
 
 static void check_count(struct field_errors *errs, enum selector_op op, const struct selector_values *v)
@@ -188,10 +165,10 @@ static void check_count(struct field_errors *errs, enum selector_op op, const st
     bool list = op == SELECTOR_IN || op == SELECTOR_NOT_IN;
     bool bare = op == SELECTOR_EXISTS || op == SELECTOR_ABSENT;
     if (list && v->n == 0)
-        field_error_add(errs, FIELD_INVALID, S("values"), shown_list(errs->arena, v),
+        field_error_add(errs, FIELD_INVALID, S("values"), S("[]string(nil)"),
                         "for 'in', 'notin' operators, values set can't be empty");
     if (bare && v->n)
-        field_error_add(errs, FIELD_INVALID, S("values"), shown_list(errs->arena, v),
+        field_error_add(errs, FIELD_INVALID, S("values"), field_strings(errs->arena, v->p, v->n),
                         "values set must be empty for exists and does not exist");
 }
 
@@ -203,7 +180,7 @@ static void check_value(struct field_errors *errs, str key, str value, size_t i)
     struct buf text = {.arena = errs->arena};
     name_faults_format(&text, &faults, S("; "));
     str field = str_fmt(errs->arena, "values[%zu][%.*s]", i, STR(key));
-    field_error_add(errs, FIELD_INVALID, field, quoted(errs->arena, value), "%.*s", STR(buf_str(&text)));
+    field_error_add(errs, FIELD_INVALID, field, field_quote(errs->arena, value), "%.*s", STR(buf_str(&text)));
 }
 
 int selector_term_make(struct selector_term *ret, str key, enum selector_op op, struct selector_values values,
@@ -215,7 +192,7 @@ int selector_term_make(struct selector_term *ret, str key, enum selector_op op, 
     selector_key_check(&errs, S("key"), key);
     check_count(&errs, op, &values);
     if ((op == SELECTOR_GREATER || op == SELECTOR_LESS) && !str_to_int64(values.p[0], &number))
-        field_error_add(&errs, FIELD_INVALID, S("values[0]"), quoted(&scratch, values.p[0]),
+        field_error_add(&errs, FIELD_INVALID, S("values[0]"), field_quote(&scratch, values.p[0]),
                         "for 'Gt', 'Lt' operators, the value must be an integer");
     for (size_t i = 0; i < values.n; i++)
         check_value(&errs, key, values.p[i], i);

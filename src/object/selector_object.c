@@ -46,9 +46,7 @@ static int add_expression(struct arena *a, const struct json *expression, struct
     const struct json *list = json_get(expression, S("values"));
     str name = json_get_text(expression, S("operator"));
     if (!find_operator(name, &op)) {
-        struct buf shown = {.arena = a};
-        buf_add_quoted(&shown, name);
-        return err_set(err, ERR_BAD_REQUEST, "%.*s is not a valid label selector operator", STR(buf_str(&shown)));
+        return err_set(err, ERR_BAD_REQUEST, "%.*s is not a valid label selector operator", STR(field_quote(a, name)));
     }
     if (!json_is_arr(list) && !json_is_null(list))
         return err_set(err, ERR_BAD_REQUEST, "values must be a list of strings");
@@ -110,8 +108,7 @@ static void validate_expression(struct field_errors *errs, str field, const stru
     str values_field = field_child(a, field, S("values"));
     enum selector_op op;
     if (!find_operator(json_text(operator), &op)) {
-        struct json text = json_str(json_text(operator));
-        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("operator")), field_value(a, &text),
+        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("operator")), field_quote(a, json_text(operator)),
                         "not a valid selector operator");
     } else if ((op == SELECTOR_IN || op == SELECTOR_NOT_IN) && json_len(values) == 0) {
         field_error_add(errs, FIELD_REQUIRED, values_field, (str){0},
