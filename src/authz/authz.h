@@ -58,7 +58,6 @@ struct authz_role {
     str namespace, name;
     struct rules rules;
     const struct json *labels;           /* of the metadata; NULL when there are none */
-    const struct json *annotations;      /* likewise */
     const struct json *aggregation_rule; /* NULL when it is not aggregated */
 };
 
@@ -94,13 +93,13 @@ bool authz_visit(const struct authz_index *ix, const struct authz_identity *who,
 /* The same for all namespaces at once: ClusterRoleBindings, then RoleBindings by namespace and name. */
 bool authz_visit_everywhere(const struct authz_index *ix, const struct authz_identity *who, authz_grant_fn *fn,
                             void *ctx);
-/* Every binding of every subject, in the same order. */
+/* Every binding of every subject, in no order: sort what leaves the process. */
 bool authz_visit_bindings(const struct authz_index *ix, authz_grant_fn *fn, void *ctx);
 /* The subjects of a binding that can apply to somebody, in their order; n of them. */
 size_t authz_binding_subjects(const struct authz_binding *binding);
 struct authz_subject authz_binding_subject(const struct authz_binding *binding, size_t i);
 
-/* Every role: ClusterRoles, then Roles by namespace and name. */
+/* Every role, in no order. */
 bool authz_visit_roles(const struct authz_index *ix, bool (*fn)(void *ctx, const struct authz_role *role), void *ctx);
 /* NULL when there is none. */
 const struct authz_role *authz_get_role(const struct authz_index *ix, enum authz_kind kind, str namespace, str name);

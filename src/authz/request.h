@@ -58,3 +58,9 @@ static inline bool authz_is_master(const struct authz_identity *who)
 {
     return who && strs_have(who->groups, AUTHZ_MASTERS);
 }
+
+/* Something is asked for. */
+static inline bool authz_is_request(const struct authz_attributes *what)
+{
+    return what && (what->verb.n || what->resource.n || what->path.n);
+}

@@ -61,7 +61,7 @@ bool rule_matches_path(const struct rule *rule, str path);
 
 enum {
     COVERS_MAX_ATOMS = 10000,  /* missing atoms told one by one */
-    COVERS_MAX_WORK = 1 << 25, /* steps, about a tenth of a second */
+    COVERS_MAX_WORK = 1 << 23, /* steps, some hundredths of a second */
 };
 
 /* What is not covered. Both lists are empty when everything is. */
@@ -107,7 +107,6 @@ struct rule_set {
 /* False when an equal rule is already there. */
 bool rule_set_add(struct rule_set *set, const struct rule *rule);
 void rule_set_done(struct rule_set *set);
-#define RULE_SET_SCOPE __attribute__((cleanup(rule_set_done)))
 
 static inline struct rules rule_set_rules(const struct rule_set *set)
 {
