@@ -51,16 +51,12 @@ static bool wants_key(struct yaml_build *b)
 
 /* ---- Limits. ---- */
 
-/* The share of nodes that may come by alias: nearly all of a small document, a tenth of a huge one. The numbers are
- * go-yaml's, so that a document is refused here if and only if kubectl refuses it. */
+/* The share of nodes that may come by alias: nearly all of a small document, less of a large one. The numbers are
+ * go-yaml's, so that a document is refused here if kubectl refuses it. */
 static double alias_share(size_t nodes)
 {
     const double low = 400000, high = 4000000;
-    if ((double)nodes <= low)
-        return 0.99;
-    if ((double)nodes >= high)
-        return 0.10;
-    return 0.99 - 0.89 * (((double)nodes - low) / (high - low));
+    return (double)nodes <= low ? 0.99 : 0.99 - 0.89 * (((double)nodes - low) / (high - low));
 }
 
 /* Called once for every node. libyaml looks at all open brackets for each token, so deep documents must be small. */
