@@ -84,6 +84,13 @@ static int add_entry(struct smp *s, entries *to, const struct json *item, str ke
     return 0;
 }
 
+static int add_all(struct smp *s, entries *to, const struct json *list, str key)
+{
+    int rc = 0;
+    json_each_item(list, it) rc = rc ? rc : add_entry(s, to, it, key);
+    return rc;
+}
+
 /* The first position of each identity, counted from one. */
 static void index_entries(struct map *ret, const entries *list)
 {
@@ -160,13 +167,6 @@ static struct json arrange(struct smp *s, const entries *merged, const entries *
 
 /* ---- Sets of scalars. ---- */
 
-static int add_all(struct smp *s, entries *to, const struct json *list, str key)
-{
-    int rc = 0;
-    json_each_item(list, it) rc = rc ? rc : add_entry(s, to, it, key);
-    return rc;
-}
-
 static void add_missing(struct smp *s, entries *to, struct map *known, const entries *from)
 {
     vec_each(from, e)
@@ -201,35 +201,37 @@ static struct json merge_scalars(struct smp *s, const struct json *doc, const st
 
 /* ---- Lists of maps. ---- */
 
+static int bad_directive(struct smp *s, const struct json *directive, const struct json *item)
+{
+    struct buf b = {.arena = s->arena};
+    if (str_eq(json_text(directive), S("merge")))
+        return err_set(s->err, ERR_INTERNAL, "merging lists cannot yet be specified in the patch");
+    go_text(&b, directive);
+    buf_add_str(&b, S(" in map: "));
+    go_text(&b, item);
+    return err_set(s->err, ERR_INTERNAL, "unknown patch type: %.*s", STR(buf_str(&b)));
+}
+
 /* Sorts the patch into items to merge and keys to delete. */
 static int read_patch(struct smp *s, const struct smp_list *list, const struct json *patch, entries *ret_plain,
                       struct map *ret_deleted, bool *ret_replace)
 {
+    struct json plain = json_arr_sized(s->arena, patch->n);
     json_each_item(patch, it)
     {
         const struct json *directive = json_get(it, S("$patch")), *v = json_get(it, list->key);
-        int rc = 0;
         if (!directive)
-            rc = add_entry(s, ret_plain, it, list->key);
-        else if (str_eq(json_text(directive), S("delete")) && v)
-            map_set(ret_deleted, id_of(s->arena, v), ret_deleted);
-        else if (str_eq(json_text(directive), S("delete")))
-            rc = no_key(s, it, list->key);
+            json_push(s->arena, &plain, *it);
         else if (str_eq(json_text(directive), S("replace")))
             *ret_replace = true;
-        else if (str_eq(json_text(directive), S("merge")))
-            rc = err_set(s->err, ERR_INTERNAL, "merging lists cannot yet be specified in the patch");
-        else {
-            struct buf b = {.arena = s->arena};
-            go_text(&b, directive);
-            buf_add_str(&b, S(" in map: "));
-            go_text(&b, it);
-            rc = err_set(s->err, ERR_INTERNAL, "unknown patch type: %.*s", STR(buf_str(&b)));
-        }
-        if (rc < 0)
-            return rc;
+        else if (!str_eq(json_text(directive), S("delete")))
+            return bad_directive(s, directive, it);
+        else if (!v)
+            return no_key(s, it, list->key);
+        else
+            map_set(ret_deleted, id_of(s->arena, v), ret_deleted);
     }
-    return 0;
+    return add_all(s, ret_plain, &plain, list->key);
 }
 
 /* Lays the items of the patch over those of the document with the same key; new ones go to the end. */
@@ -242,7 +244,7 @@ static int lay_over(struct smp *s, const struct smp_list *list, entries *merged,
     {
         ptrdiff_t at = position(&known, e->id);
         struct json v;
-        if (at >= 0) {
+        if (at >= 0 && merged->p) {
             v = smp_merge_map(s, list->item, &merged->p[at].value, &e->value, &rc);
             if (rc < 0)
                 return rc;
@@ -256,44 +258,58 @@ static int lay_over(struct smp *s, const struct smp_list *list, entries *merged,
     return 0;
 }
 
+static struct json replacement(struct smp *s, const entries *plain)
+{
+    struct json out = json_arr_sized(s->arena, plain->n), v;
+    vec_each(plain, e)
+    {
+        smp_clean(s, &e->value, false, &v);
+        json_push(s->arena, &out, v);
+    }
+    return out;
+}
+
+/* *ret_order: the order of the document, for those who arrange the result again. Items that the patch adds count as
+ * part of it as far as they fill the gaps that it tore; an accident of Go's slices that clients have learnt to expect. */
 static struct json merge_maps(struct smp *s, const struct smp_list *list, const struct json *doc,
-                              const struct json *patch, int *rc)
+                              const struct json *patch, entries *ret_order, int *rc)
 {
     struct map deleted MAP_SCOPE = {0};
-    entries plain = {0}, theirs = {0}, merged = {0};
+    entries plain = {0}, theirs = {0}, merged = {0}, kept = {0};
     bool replace = false;
     *rc = read_patch(s, list, patch, &plain, &deleted, &replace);
-    if (*rc == 0 && !replace)
-        *rc = add_all(s, &theirs, doc, list->key);
+    if (*rc == 0)
+        *rc = add_all(s, &theirs, replace ? NULL : doc, list->key);
     if (*rc < 0)
         return json_null();
-    if (replace) {
-        struct json out = json_arr_sized(s->arena, plain.n), v;
-        vec_each(&plain, e)
-        {
-            smp_clean(s, &e->value, false, &v);
-            json_push(s->arena, &out, v);
-        }
-        return out;
-    }
     vec_each(&theirs, e)
     {
-        if (!map_get(&deleted, e->id))
+        if (!map_get(&deleted, e->id)) {
             *vec_push(s->arena, &merged) = *e;
+            *vec_push(s->arena, &kept) = *e;
+        }
     }
+    if (replace)
+        return replacement(s, &plain);
     *rc = lay_over(s, list, &merged, &plain);
-    return *rc < 0 ? json_null() : arrange(s, &merged, &plain, &theirs);
+    if (*rc < 0)
+        return json_null();
+    *ret_order = kept;
+    for (size_t i = kept.n; i < merged.n && i < theirs.n; i++)
+        *vec_push(s->arena, ret_order) = merged.p[i];
+    return arrange(s, &merged, &plain, &kept);
 }
 
 /* ---- Both. ---- */
 
-struct json smp_merge_list(struct smp *s, const struct smp_list *list, const struct json *doc, const struct json *patch,
-                           int *rc)
+static struct json merge_list(struct smp *s, const struct smp_list *list, const struct json *doc,
+                              const struct json *patch, entries *ret_order, int *rc)
 {
-    bool maps;
+    bool maps = false;
     struct json out;
     if (!list->merge && !list->is_deletion) {
         smp_clean(s, patch, false, &out);
+        *rc = add_all(s, ret_order, doc, list->key);
         return out;
     }
     if (doc->n == 0 && patch->n == 0)
@@ -301,14 +317,51 @@ struct json smp_merge_list(struct smp *s, const struct smp_list *list, const str
     *rc = check_items(s, doc, patch, &maps);
     if (*rc < 0)
         return json_null();
-    if (!maps)
+    if (!maps) {
+        add_all(s, ret_order, doc, (str){0});
         return merge_scalars(s, doc, patch, list->is_deletion);
+    }
     if (list->key.n == 0) {
         *rc = err_set(s->err, ERR_INTERNAL, "cannot merge lists without merge key for %s",
                       list->item.type == SHAPE_RECORD ? "struct" : "string");
         return json_null();
     }
-    return merge_maps(s, list, doc, patch, rc);
+    return merge_maps(s, list, doc, patch, ret_order, rc);
+}
+
+struct json smp_merge_list(struct smp *s, const struct smp_list *list, const struct json *doc, const struct json *patch,
+                           int *rc)
+{
+    entries order = {0};
+    struct smp_list plain = *list;
+    if (!list->merge)
+        plain.key = (str){0};
+    return merge_list(s, &plain, doc, patch, &order, rc);
+}
+
+/* What tells the item of a list that is put in order; NULL: error is set. */
+static const struct json *ordered_by(struct smp *s, const struct smp_list *list, const struct json *item)
+{
+    if (list->key.n == 0)
+        return item;
+    if (!json_is_obj(item)) {
+        smp_type_error(s, "map[string]interface {}", item);
+        return NULL;
+    }
+    const struct json *v = json_get(item, list->key);
+    if (!v)
+        no_key(s, item, list->key);
+    return v;
+}
+
+static int order_mismatch(struct smp *s, const struct json *patch, const struct json *order)
+{
+    struct buf b = {.arena = s->arena};
+    buf_add_str(&b, S("The order in patch list:\n"));
+    go_text(&b, patch);
+    buf_add_str(&b, S("\n doesn't match $setElementOrder list:\n"));
+    go_text(&b, order);
+    return err_set(s->err, ERR_INTERNAL, "%.*s\n", STR(buf_str(&b)));
 }
 
 /* The items of the patch must come in the order that it asks for, and all of them be named there. */
@@ -319,30 +372,20 @@ static int check_order(struct smp *s, const struct smp_list *list, const struct 
         return 0;
     json_each_item(patch, it)
     {
-        const struct json *x = it, *y = NULL;
-        if (list->key.n && !json_is_obj(it))
-            return smp_type_error(s, "map[string]interface {}", it);
-        if (list->key.n && json_get(it, S("$patch")))
+        const struct json *directive = list->key.n ? json_get(it, S("$patch")) : NULL;
+        if (directive && str_eq(json_text(directive), S("delete")))
             continue;
-        if (list->key.n && !(x = json_get(it, list->key)))
-            return no_key(s, it, list->key);
-        for (bool found = false; !found && j < order->n; j++) {
-            y = &order->items[j];
-            if (list->key.n && !json_is_obj(y))
-                return smp_type_error(s, "map[string]interface {}", y);
-            if (list->key.n && !(y = json_get(y, list->key)))
-                return no_key(s, &order->items[j], list->key);
+        bool found = directive != NULL;
+        if (found && j == order->n)
+            return order_mismatch(s, patch, order);
+        while (!found && j < order->n) {
+            const struct json *x = ordered_by(s, list, it), *y = x ? ordered_by(s, list, &order->items[j++]) : NULL;
+            if (!y)
+                return ERR_INTERNAL;
             found = json_equal(x, y);
-            x = found ? NULL : x;
         }
-        if (x) {
-            struct buf b = {.arena = s->arena};
-            buf_add_str(&b, S("The order in patch list:\n"));
-            go_text(&b, patch);
-            buf_add_str(&b, S("\n doesn't match $setElementOrder list:\n"));
-            go_text(&b, order);
-            return err_set(s->err, ERR_INTERNAL, "%.*s\n", STR(buf_str(&b)));
-        }
+        if (!found)
+            return order_mismatch(s, patch, order);
     }
     return 0;
 }
@@ -350,25 +393,25 @@ static int check_order(struct smp *s, const struct smp_list *list, const struct 
 struct json smp_order_list(struct smp *s, const struct smp_list *list, const struct json *doc, const struct json *patch,
                            const struct json *order, int *rc)
 {
-    struct json list_now;
+    struct json now;
     entries merged = {0}, wanted = {0}, theirs = {0};
-    bool maps;
+    bool maps = false;
     *rc = check_order(s, list, patch, order);
     if (*rc < 0)
         return json_null();
-    if (doc && patch)
-        list_now = smp_merge_list(s, list, doc, patch, rc);
-    else if (patch)
-        smp_clean(s, patch, true, &list_now);
-    else
-        list_now = *doc;
+    if (doc && patch) {
+        now = merge_list(s, list, doc, patch, &theirs, rc);
+    } else {
+        now = doc ? *doc : json_arr();
+        if (patch)
+            smp_clean(s, patch, true, &now);
+        *rc = add_all(s, &theirs, doc, list->key);
+    }
     if (*rc == 0)
         *rc = check_items(s, doc, patch, &maps);
     if (*rc == 0)
-        *rc = add_all(s, &merged, &list_now, list->key);
+        *rc = add_all(s, &merged, &now, list->key);
     if (*rc == 0)
         *rc = add_all(s, &wanted, order, list->key);
-    if (*rc == 0 && doc)
-        *rc = add_all(s, &theirs, doc, list->key);
     return *rc < 0 ? json_null() : arrange(s, &merged, &wanted, &theirs);
 }
