@@ -45,12 +45,15 @@ enum schema_kind {
     SCHEMA_MAP, /* records with properties and maps with additionalProperties */
 };
 
+enum schema_scalar { SCHEMA_ANY_SCALAR, SCHEMA_STRING, SCHEMA_NUMBER, SCHEMA_BOOLEAN };
 enum schema_list_type { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
 
 schema_node schema_root(const struct schema *s);
 /* The place of a member: its own property, else additionalProperties, else SCHEMA_ANY where unknown fields are kept, else
  * SCHEMA_NONE. */
 schema_node schema_property(schema_node node, str key);
+/* The same; *ret_declared says whether it is a property of its own. */
+schema_node schema_member(schema_node node, str key, bool *ret_declared);
 /* The place of every item of a list. */
 schema_node schema_items(schema_node node);
 enum schema_kind schema_node_kind(schema_node node);
@@ -58,6 +61,10 @@ enum schema_list_type schema_node_list_type(schema_node node);
 /* x-kubernetes-map-type: atomic. */
 bool schema_node_is_atomic_map(schema_node node);
 bool schema_node_is_int_or_string(schema_node node);
+/* What a SCHEMA_SCALAR may be. Strings with a format count as any: apply leaves those to validation. */
+enum schema_scalar schema_node_scalar(schema_node node);
+/* Says anything about its members: properties or additionalProperties. */
+bool schema_node_has_properties(schema_node node);
 /* x-kubernetes-embedded-resource: apiVersion, kind and metadata are those of every object. */
 bool schema_node_is_resource(schema_node node);
 bool schema_node_keeps_unknown(schema_node node);

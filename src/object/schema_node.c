@@ -134,17 +134,25 @@ static const struct node *of(schema_node n)
     return n.at ? node_at(n.schema, n.at) : &none;
 }
 
-schema_node schema_property(schema_node n, str key)
+schema_node schema_member(schema_node n, str key, bool *ret_declared)
 {
+    *ret_declared = false;
     if (n.at == 0)
         return n;
     const struct node *node = of(n);
     struct json_member m = {.key = key.n ? key.p : "", .key_n = (uint32_t)key.n, .hash = json_hash(key)};
     bool extra;
     uint32_t at = schema_member_node(n.schema, node, &m, &extra);
+    *ret_declared = !extra;
     if (at == 0 && node->flags & (NODE_PRESERVE | NODE_EXTRA))
         at = NODE_ANY;
     return (schema_node){n.schema, at};
+}
+
+schema_node schema_property(schema_node n, str key)
+{
+    bool declared;
+    return schema_member(n, key, &declared);
 }
 
 schema_node schema_items(schema_node n)
@@ -183,6 +191,26 @@ bool schema_node_is_atomic_map(schema_node n)
 bool schema_node_is_int_or_string(schema_node n)
 {
     return of(n)->type == TYPE_INT_OR_STRING;
+}
+
+enum schema_scalar schema_node_scalar(schema_node n)
+{
+    switch (of(n)->type) {
+    case TYPE_INTEGER:
+    case TYPE_NUMBER:
+        return SCHEMA_NUMBER;
+    case TYPE_BOOLEAN:
+        return SCHEMA_BOOLEAN;
+    case TYPE_STRING:
+        return schema_check_arg(n.schema, of(n), CHECK_FORMAT) ? SCHEMA_ANY_SCALAR : SCHEMA_STRING;
+    default:
+        return SCHEMA_ANY_SCALAR;
+    }
+}
+
+bool schema_node_has_properties(schema_node n)
+{
+    return of(n)->props || of(n)->flags & (NODE_EXTRA | NODE_FORBID_EXTRA);
 }
 
 bool schema_node_is_resource(schema_node n)
