@@ -55,6 +55,9 @@ int fieldset_parse(struct arena *a, const struct json *fields, struct fieldset *
 /* The FieldsV1 tree. */
 struct json fieldset_format(struct arena *a, struct fieldset set);
 
+/* True when fields is just what fieldset_format would make of the set, order included. */
+bool fieldset_is_format(const struct json *fields, struct fieldset set);
+
 /* A path for messages: .spec.ports[port=80].name */
 struct fieldset_path {
     const struct fieldset_path *up;

@@ -10,6 +10,7 @@
  * as one value. */
 #pragma once
 
+#include "object/schema.h"
 #include "json/json.h"
 #include "json/shape.h"
 
@@ -25,8 +26,6 @@ enum typed_scalar { TYPED_ANY, TYPED_STRING, TYPED_NUMBER, TYPED_BOOL };
 enum typed_list { TYPED_LIST_ATOMIC, TYPED_LIST_SET, TYPED_LIST_KEYED };
 enum typed_source { TYPED_DEDUCED, TYPED_UNTYPED, TYPED_SHAPE, TYPED_SCHEMA };
 
-struct schema;
-
 struct typed {
     uint8_t allows;             /* TYPED_SCALAR, TYPED_LIST, TYPED_MAP */
     uint8_t scalar;             /* enum typed_scalar */
@@ -39,12 +38,13 @@ struct typed {
     bool present;               /* a field that Go never leaves out: absent is the same as empty */
     const char *keys;           /* private: of a shape's list */
     const struct shape *record; /* private: the record, of the value or of the items and entries */
-    const struct shape *meta;   /* private: what metadata inside a schema looks like */
-    const void *schema;         /* private: the node of a structural schema */
+    schema_node node;           /* private: the place in a schema */
 };
 
 /* The whole object of a built-in kind. */
 struct typed typed_of_shape(const struct shape *shape);
+/* The whole object of a custom resource; NULL: nothing is known of it but its metadata. */
+struct typed typed_of_schema(const struct schema *schema);
 /* A place nobody described. */
 struct typed typed_deduced(void);
 
@@ -64,7 +64,7 @@ enum typed_found typed_field(const struct typed *t, str key, struct typed *ret);
 struct typed typed_item(const struct typed *t);
 /* Keys of a TYPED_LIST_KEYED list, sorted; returns how many. */
 size_t typed_keys(const struct typed *t, str ret[TYPED_MAX_KEYS]);
-/* What a key field that an item leaves out is taken to be, or NULL. */
-const struct json *typed_key_default(const struct typed *t, str key);
+/* What a key field that an item leaves out is taken to be, built in the arena; false when there is no such thing. */
+bool typed_key_default(const struct typed *t, str key, struct arena *a, struct json *ret);
 /* Steps through the declared fields that are always present: size_t at = 0; while (typed_next_present(…)) … */
 bool typed_next_present(const struct typed *t, size_t *at, str *key, struct typed *ret);
