@@ -84,6 +84,51 @@ const struct kind *kind_builtin_by_path(str group, str version, str plural)
     return NULL;
 }
 
+/* v1, v2beta3: stage 3 is stable, 2 beta, 1 alpha; 0 is none of these. */
+struct release {
+    int stage;
+    int64_t major, minor;
+};
+
+static bool take_number(str *s, int64_t *ret)
+{
+    size_t n = 0;
+    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+        n++;
+    bool ok = str_to_int64(str_upto(*s, n), ret);
+    *s = str_from(*s, n);
+    return ok;
+}
+
+static struct release release_of(str version)
+{
+    struct release r = {0};
+    str rest = str_from(version, 1);
+    if (version.n < 2 || version.p[0] != 'v' || !take_number(&rest, &r.major))
+        return (struct release){0};
+    if (rest.n == 0) {
+        r.stage = 3;
+        return r;
+    }
+    r.stage = str_has_prefix(rest, S("beta")) ? 2 : str_has_prefix(rest, S("alpha")) ? 1 : 0;
+    rest = str_from(rest, r.stage == 2 ? 4 : 5);
+    if (r.stage == 0 || !take_number(&rest, &r.minor) || rest.n)
+        return (struct release){0};
+    return r;
+}
+
+int kind_version_order(str l, str r)
+{
+    struct release a = release_of(l), b = release_of(r);
+    if (a.stage != b.stage)
+        return b.stage - a.stage;
+    if (a.stage == 0)
+        return str_cmp(l, r);
+    if (a.major != b.major)
+        return a.major > b.major ? -1 : 1;
+    return a.minor == b.minor ? 0 : a.minor > b.minor ? -1 : 1;
+}
+
 bool kind_split_api_version(str api_version, str *ret_group, str *ret_version)
 {
     str group, version;

@@ -43,6 +43,12 @@ struct kind_subresource {
     unsigned verbs;
 };
 
+/* Where a custom resource has what its scale subresource shows; simple JSONPaths. */
+struct kind_scale {
+    const char *spec_replicas, *status_replicas;
+    const char *selector; /* or NULL */
+};
+
 struct columns;
 
 /* All texts are NUL-terminated; lists of texts end with NULL, and an empty list may be NULL itself. */
@@ -55,10 +61,14 @@ struct kind {
     enum name_rule name_rule;
     const struct kind_subresource *subresources; /* in name order */
     size_t n_subresources;
-    const char *const *selectable;   /* field selectors besides metadata.name and metadata.namespace: "status.phase" */
-    const struct shape *shape;       /* NULL: the kind has a schema instead (CRD) */
-    const struct columns *columns;   /* object/columns.h; NULL: columns_default */
-    const char *deprecation_warning; /* KIND_DEPRECATED; NULL: the default text */
+    const char *const *selectable; /* field selectors besides metadata.name and metadata.namespace: "status.phase" */
+    const struct shape *shape;     /* NULL: the kind has a schema instead (CRD) */
+    const struct columns *columns; /* object/columns.h; NULL: columns_default */
+    /* Kinds of CRDs only: */
+    const char *crd;                 /* "widgets.example.com" */
+    const char *storage_version;     /* the version in which objects are kept */
+    const char *deprecation_warning; /* KIND_DEPRECATED */
+    const struct kind_scale *scale;  /* with a scale subresource */
 };
 
 /* All built-in kinds, in the order in which discovery lists them: groups by age, kinds by plural. */
@@ -68,6 +78,9 @@ const struct kind *kind_builtin(size_t i);
  * a path of their own, such as DeleteOptions, are found by body only; DeleteOptions and Status in every group. */
 const struct kind *kind_builtin_by_body(str api_version, str kind);
 const struct kind *kind_builtin_by_path(str group, str version, str plural);
+
+/* By preference: v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > others by name. Negative when l comes first. */
+int kind_version_order(str l, str r);
 
 /* "apps/v1", or "v1" for the core group, in two pieces; false when there is more than one slash. */
 bool kind_split_api_version(str api_version, str *ret_group, str *ret_version);

@@ -61,6 +61,4 @@ int64_t column_int(const struct json *obj, const char *path);
 str column_text(const struct json *obj, const char *path);
 /* Joined by a separator. */
 void column_join(struct buf *b, str piece, const char *separator);
-/* The condition of this type in a list of conditions, or NULL. */
-const struct json *column_condition(const struct json *conditions, str type);
 bool column_condition_is_true(const struct json *conditions, str type);

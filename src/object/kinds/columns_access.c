@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may do what: columns of role bindings and requests for certificates. */
+#include "object/conditions.h"
 #include "object/kinds/columns.h"
 
 /* ---- Role bindings. ---- */
@@ -71,10 +72,10 @@ static struct json condition(struct arena *a, const struct json *obj, int64_t no
 {
     (void)now;
     const struct json *conditions = json_dig(obj, "status.conditions");
-    const char *decision = column_condition(conditions, S("Denied"))     ? "Denied"
-                           : column_condition(conditions, S("Approved")) ? "Approved"
-                                                                         : "Pending";
-    bool failed = column_condition(conditions, S("Failed")), issued = column_text(obj, "status.certificate").n;
+    const char *decision = condition_find(conditions, S("Denied"))     ? "Denied"
+                           : condition_find(conditions, S("Approved")) ? "Approved"
+                                                                       : "Pending";
+    bool failed = condition_find(conditions, S("Failed")), issued = column_text(obj, "status.certificate").n;
     return json_str(str_fmt(a, "%s%s%s", decision, failed ? ",Failed" : "", issued ? ",Issued" : ""));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core/v1: columns of everything but pods and events. */
+#include "object/conditions.h"
 #include "object/kinds/columns.h"
 
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static struct json node_roles(struct arena *a, const struct json *obj, int64_t n
 
 static struct json node_address(const struct json *obj, str type)
 {
-    const struct json *found = column_condition(json_dig(obj, "status.addresses"), type);
+    const struct json *found = condition_find(json_dig(obj, "status.addresses"), type);
     return json_str(found ? json_get_text(found, S("address")) : S("<none>"));
 }
 

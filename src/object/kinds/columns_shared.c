@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "object/conditions.h"
 #include "object/kinds/columns.h"
 
 struct json column_creation_age(struct arena *a, const struct json *obj, int64_t now)
@@ -25,19 +26,9 @@ void column_join(struct buf *b, str piece, const char *separator)
     buf_add_str(b, piece);
 }
 
-const struct json *column_condition(const struct json *conditions, str type)
-{
-    json_each_item(conditions, c)
-    {
-        if (str_eq(json_get_text(c, S("type")), type))
-            return c;
-    }
-    return NULL;
-}
-
 bool column_condition_is_true(const struct json *conditions, str type)
 {
-    return str_eq(json_get_text(column_condition(conditions, type), S("status")), S("True"));
+    return str_eq(json_get_text(condition_find(conditions, type), S("status")), S("True"));
 }
 
 /* One text of each container of the template, commas between. */
