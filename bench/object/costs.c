@@ -2,6 +2,7 @@
 /* What an object costs, as multiples of what yyjson alone needs for the same bytes, measured in the same run. Each figure
  * is the median of rounds in which all steps take turns, in CPU time of this process: other load on the machine moves
  * all of them alike. */
+#include "object/apply.h"
 #include "object/schema.h"
 #include "sample.h"
 #include "json/json.h"
@@ -17,6 +18,8 @@ struct bench {
     str object, schema_text;
     struct json schema_tree, decoded;
     struct schema *schema;
+    struct apply_args apply; /* what the live object came from, once more */
+    struct json live;
     struct arena arena; /* of one turn */
     struct buf out;
 };
@@ -87,6 +90,38 @@ static void compile(struct bench *b)
     schema_free(s);
 }
 
+static void apply_again(struct bench *b)
+{
+    struct apply_result result = {0};
+    struct err err;
+    must(apply_patch(&b->arena, &b->apply, &result, &err), &err);
+    if (result.changed)
+        abort();
+}
+
+/* The configuration, as one decodes it, and the live object that its first apply made. */
+static void prepare_apply(struct bench *b, struct arena *a)
+{
+    static struct json config;
+    struct apply_result first = {0};
+    struct err err;
+    must(json_decode(a, b->object, NULL, NULL, &config, &err), &err);
+    json_remove(&config, S("status"));
+    struct json *meta = json_get_mut(&config, S("metadata"));
+    json_remove(meta, S("resourceVersion"));
+    b->apply = (struct apply_args){
+        .write = {.type = typed_of_schema(b->schema),
+                  .api_version = S("example.com/v1"),
+                  .kind = S("Fleet"),
+                  .manager = S("bench"),
+                  .time = S("2026-11-01T10:00:00Z")},
+        .config = &config,
+    };
+    must(apply_patch(a, &b->apply, &first, &err), &err);
+    b->live = first.object;
+    b->apply.live = &b->live;
+}
+
 static const struct step {
     const char *name;
     void (*run)(struct bench *b);
@@ -94,10 +129,11 @@ static const struct step {
     {"yyjson parse + write", bare},
     {"decode", decode},
     {"decode + prune + default + validate + encode", whole},
+    {"apply that changes nothing", apply_again},
     {"compile the schema", compile},
 };
 
-enum { BARE, DECODE, WHOLE, COMPILE, STEPS };
+enum { BARE, DECODE, WHOLE, APPLY, COMPILE, STEPS };
 
 static int by_value(const void *a, const void *b)
 {
@@ -134,10 +170,12 @@ int main(void)
     must(json_decode(&data, b.schema_text, NULL, NULL, &b.schema_tree, &err), &err);
     must(schema_compile(&b.schema_tree, &b.schema, &err), &err);
     size_t idle = schema_footprint(b.schema);
+    prepare_apply(&b, &data);
     printf("custom resource of %zu bytes, schema of %zu bytes\n", b.object.n, b.schema_text.n);
     measure(&b, us);
     printf("ratios\n");
     printf("  %-46s %8.2f   (at most 4)\n", "whole way of an object / yyjson parse + write", us[WHOLE] / us[BARE]);
+    printf("  %-46s %8.2f   (at most 2)\n", "apply that changes nothing / decode", us[APPLY] / us[DECODE]);
     printf("  %-46s %8.2f   (at most 2)\n", "bytes of idle schema / byte of schema JSON",
            (double)idle / (double)b.schema_text.n);
     printf("  %-46s %8.1f   (under 300)\n", "microseconds to compile the schema", us[COMPILE]);
