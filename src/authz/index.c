@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Roles and bindings come and go. */
+#include "authz/index.h"
+
+#include <stdlib.h>
+
+#include "object/object.h"
+
+static const str kind_names[] = {
+    [AUTHZ_ROLE] = S_INIT("Role"),
+    [AUTHZ_CLUSTER_ROLE] = S_INIT("ClusterRole"),
+    [AUTHZ_ROLE_BINDING] = S_INIT("RoleBinding"),
+    [AUTHZ_CLUSTER_ROLE_BINDING] = S_INIT("ClusterRoleBinding"),
+    [AUTHZ_UNKNOWN] = S_INIT(""),
+};
+
+str authz_kind_name(enum authz_kind kind)
+{
+    return (unsigned)kind < AUTHZ_UNKNOWN ? kind_names[kind] : (str){0};
+}
+
+enum authz_kind authz_kind_of(str name)
+{
+    for (int k = 0; k < AUTHZ_UNKNOWN; k++)
+        if (str_eq(kind_names[k], name))
+            return (enum authz_kind)k;
+    return AUTHZ_UNKNOWN;
+}
+
+static bool is_binding(enum authz_kind kind)
+{
+    return kind == AUTHZ_ROLE_BINDING || kind == AUTHZ_CLUSTER_ROLE_BINDING;
+}
+
+static bool is_namespaced(enum authz_kind kind)
+{
+    return kind == AUTHZ_ROLE || kind == AUTHZ_ROLE_BINDING;
+}
+
+struct authz_index *authz_index_new(void)
+{
+    struct authz_index *ix = calloc(1, sizeof *ix);
+    if (ix == NULL)
+        abort();
+    ix->cluster = index_ref_scope(ix, (str){0});
+    return ix;
+}
+
+/* ---- Places of roles. ---- */
+
+static uint32_t hash_place(enum authz_kind kind, const struct scope *scope, str name)
+{
+    return index_mix((uint32_t)hash_str(name) + (uint32_t)kind, scope->node.hash);
+}
+
+static struct place *find_place(const struct authz_index *ix, enum authz_kind kind, const struct scope *scope, str name)
+{
+    uint32_t hash = scope ? hash_place(kind, scope, name) : 0;
+    for (struct node *n = scope ? table_chain(&ix->places, hash) : NULL; n; n = n->next) {
+        struct place *p = (struct place *)n;
+        if (n->hash == hash && p->kind == kind && p->scope == scope && str_eq(place_name(p), name))
+            return p;
+    }
+    return NULL;
+}
+
+static struct place *get_place(struct authz_index *ix, enum authz_kind kind, str namespace, str name)
+{
+    struct scope *scope = index_ref_scope(ix, namespace);
+    struct place *p = find_place(ix, kind, scope, name);
+    if (p) {
+        index_unref_scope(ix, scope);
+        return p;
+    }
+    p = index_new_named(offsetof(struct place, name), name, hash_place(kind, scope, name));
+    p->scope = scope;
+    p->kind = (uint8_t)kind;
+    table_add(&ix->places, &p->node);
+    return p;
+}
+
+static void drop_place_if_unused(struct authz_index *ix, struct place *p)
+{
+    if (p->refs || p->body)
+        return;
+    table_remove(&ix->places, &p->node);
+    index_unref_scope(ix, p->scope);
+    free(p);
+}
+
+/* ---- Roles. ---- */
+
+static void free_body(struct body *b)
+{
+    if (b)
+        arena_done(&b->overflow);
+    free(b);
+}
+
+static const struct json *keep(struct arena *a, const struct json *v)
+{
+    if (json_is_null(v))
+        return NULL;
+    struct json *kept = ARENA_NEW(a, struct json);
+    *kept = json_dup(a, v);
+    return kept;
+}
+
+static void fill_body(struct arena *a, const struct json *object, struct rules rules, struct body *ret)
+{
+    ret->role.rules = rules_dup(a, rules);
+    ret->role.labels = keep(a, object_labels(object));
+    ret->role.aggregation_rule = keep(a, json_get(object, S("aggregationRule")));
+    ret->compiled = rules_compile(a, ret->role.rules);
+}
+
+/* Built twice: first to learn how much memory it takes, then in one block of that size. */
+static struct body *new_body(struct authz_index *ix, const struct json *object, struct rules rules)
+{
+    struct body measured = {0}, *b;
+    arena_reset(&ix->scratch);
+    arena_alloc(&ix->scratch, 0); /* there is a chunk now, and reset keeps the largest ever needed */
+    const struct arena_chunk *chunk = ix->scratch.chunk;
+    const char *start = ix->scratch.at;
+    fill_body(&ix->scratch, object, rules, &measured);
+    size_t size = chunk == ix->scratch.chunk ? (size_t)(ix->scratch.at - start) : 0;
+    b = calloc(1, offsetof(struct body, room) + size);
+    if (b == NULL)
+        abort();
+    b->overflow = (struct arena){.at = b->room, .end = b->room + size};
+    fill_body(&b->overflow, object, rules, b);
+    return b;
+}
+
+static int put_role(struct authz_index *ix, enum authz_kind kind, const struct json *object, struct err *err)
+{
+    str namespace = is_namespaced(kind) ? object_namespace(object) : (str){0};
+    struct arena scratch ARENA_SCOPE = {0};
+    struct rules rules;
+    if (rules_from_json(&scratch, json_get(object, S("rules")), &rules, err) < 0)
+        return err->code = ERR_INVALID;
+    struct place *p = get_place(ix, kind, namespace, object_name(object));
+    free_body(p->body);
+    p->body = new_body(ix, object, rules);
+    p->body->role.kind = kind;
+    p->body->role.namespace = scope_name(p->scope);
+    p->body->role.name = place_name(p);
+    return 0;
+}
+
+static bool delete_role(struct authz_index *ix, enum authz_kind kind, const struct scope *scope, str name)
+{
+    struct place *p = find_place(ix, kind, scope, name);
+    if (p == NULL || p->body == NULL)
+        return false;
+    free_body(p->body);
+    p->body = NULL;
+    drop_place_if_unused(ix, p);
+    return true;
+}
+
+/* ---- Bindings. ---- */
+
+static uint32_t hash_binding(const struct scope *scope, str name)
+{
+    return index_mix((uint32_t)hash_str(name), scope->node.hash);
+}
+
+static struct authz_binding *find_binding(const struct authz_index *ix, const struct scope *scope, str name)
+{
+    uint32_t hash = scope ? hash_binding(scope, name) : 0;
+    for (struct node *n = scope ? table_chain(&ix->bindings, hash) : NULL; n; n = n->next) {
+        struct authz_binding *b = (struct authz_binding *)n;
+        if (n->hash == hash && b->scope == scope && str_eq(binding_name(b), name))
+            return b;
+    }
+    return NULL;
+}
+
+static bool delete_binding(struct authz_index *ix, const struct scope *scope, str name)
+{
+    struct authz_binding *b = find_binding(ix, scope, name);
+    if (b == NULL)
+        return false;
+    for (size_t i = b->n_links; i-- > 0;)
+        index_remove_link(ix, &b->links[i]);
+    table_remove(&ix->bindings, &b->node);
+    b->place->refs--;
+    drop_place_if_unused(ix, b->place);
+    index_unref_scope(ix, b->scope);
+    free(b);
+    return true;
+}
+
+/* A subject that can apply to somebody: what it is called, and as whom it acts. */
+struct member {
+    enum authz_subject_kind kind;
+    str user; /* or group */
+    size_t namespace;
+};
+
+static bool read_subject(struct arena *a, const struct json *subject, str binding_namespace, struct member *ret)
+{
+    str kind = json_get_text(subject, S("kind")), name = json_get_text(subject, S("name"));
+    str namespace = json_get_text(subject, S("namespace"));
+    if (name.n == 0)
+        return false;
+    *ret = (struct member){.user = name};
+    if (str_eq(kind, S("User")))
+        return true;
+    ret->kind = AUTHZ_GROUP;
+    if (str_eq(kind, S("Group")))
+        return true;
+    ret->kind = AUTHZ_SERVICE_ACCOUNT;
+    namespace = namespace.n ? namespace : binding_namespace;
+    if (!str_eq(kind, S("ServiceAccount")) || namespace.n == 0 || namespace.n >> 29)
+        return false;
+    ret->namespace = namespace.n;
+    ret->user = authz_subject_user(a, &(struct authz_subject){AUTHZ_SERVICE_ACCOUNT, name, namespace});
+    return true;
+}
+
+static struct place *place_of_ref(struct authz_index *ix, const struct json *object, str namespace)
+{
+    const struct json *ref = json_get(object, S("roleRef"));
+    str kind = json_get_text(ref, S("kind")), name = json_get_text(ref, S("name"));
+    if (str_eq(kind, kind_names[AUTHZ_CLUSTER_ROLE]))
+        return get_place(ix, AUTHZ_CLUSTER_ROLE, (str){0}, name);
+    if (str_eq(kind, kind_names[AUTHZ_ROLE]))
+        return get_place(ix, AUTHZ_ROLE, namespace, name); /* without a namespace: never found, as it should be */
+    return get_place(ix, AUTHZ_UNKNOWN, (str){0}, kind);
+}
+
+static int put_binding(struct authz_index *ix, enum authz_kind kind, const struct json *object, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const struct json *subjects = json_get(object, S("subjects"));
+    str namespace = is_namespaced(kind) ? object_namespace(object) : (str){0}, name = object_name(object);
+    if (!json_is_null(subjects) && !json_is_arr(subjects))
+        return err_set(err, ERR_INVALID, "subjects: must be a list");
+    struct member *members = ARENA_ARRAY(&scratch, struct member, json_len(subjects));
+    size_t n = 0;
+    json_each_item(subjects, subject)
+    {
+        n += read_subject(&scratch, subject, namespace, &members[n]);
+    }
+    struct scope *scope = index_ref_scope(ix, namespace);
+    size_t head = offsetof(struct authz_binding, links) + n * sizeof(struct link);
+    struct authz_binding *b = index_new_named(head, name, hash_binding(scope, name));
+    b->scope = scope;
+    b->n_links = (uint32_t)n;
+    b->name_at = (uint32_t)head;
+    b->place = place_of_ref(ix, object, namespace);
+    b->place->refs++;
+    table_add(&ix->bindings, &b->node);
+    for (size_t i = 0; i < n; i++) {
+        b->links[i].index = (uint32_t)i;
+        b->links[i].kind = members[i].kind;
+        b->links[i].namespace = (uint32_t)members[i].namespace;
+        index_add_link(ix, &b->links[i], members[i].kind == AUTHZ_GROUP, members[i].user);
+    }
+    return 0;
+}
+
+/* ---- Both. ---- */
+
+const struct authz_role *authz_get_role(const struct authz_index *ix, enum authz_kind kind, str namespace, str name)
+{
+    const struct place *p = ix ? find_place(ix, kind, index_find_scope(ix, namespace), name) : NULL;
+    return p && p->body ? &p->body->role : NULL;
+}
+
+static bool delete_in(struct authz_index *ix, enum authz_kind kind, const struct scope *scope, str name)
+{
+    return is_binding(kind) ? delete_binding(ix, scope, name) : delete_role(ix, kind, scope, name);
+}
+
+bool authz_index_delete(struct authz_index *ix, enum authz_kind kind, str namespace, str name)
+{
+    if (kind >= AUTHZ_UNKNOWN || is_namespaced(kind) != (namespace.n > 0))
+        return false;
+    return delete_in(ix, kind, index_find_scope(ix, namespace), name);
+}
+
+int authz_index_put(struct authz_index *ix, const struct json *object, struct err *err)
+{
+    struct err ignored;
+    enum authz_kind kind = authz_kind_of(object_kind(object));
+    str namespace = object_namespace(object), name = object_name(object);
+    err = err ? err : &ignored;
+    if (kind == AUTHZ_UNKNOWN)
+        return err_set(err, ERR_INVALID, "kind: not a role or binding");
+    if (name.n == 0 || (is_namespaced(kind) && namespace.n == 0))
+        return err_set(err, ERR_INVALID, "metadata: a name is missing");
+    if (is_binding(kind))
+        authz_index_delete(ix, kind, is_namespaced(kind) ? namespace : (str){0}, name);
+    int code = is_binding(kind) ? put_binding(ix, kind, object, err) : put_role(ix, kind, object, err);
+    if (code < 0)
+        authz_index_delete(ix, kind, is_namespaced(kind) ? namespace : (str){0}, name);
+    return code;
+}
+
+static void free_nodes(struct table *t)
+{
+    for (size_t i = 0; t->heads && i <= t->mask; i++)
+        for (struct node *node = t->heads[i], *next; node; node = next) {
+            next = node->next;
+            free(node);
+        }
+    table_done(t);
+}
+
+void authz_index_free(struct authz_index *ix)
+{
+    if (ix == NULL)
+        return;
+    for (struct node *n = NULL; (n = table_next(&ix->places, n));)
+        free_body(((struct place *)n)->body);
+    for (struct node *n = NULL; (n = table_next(&ix->subjects, n));)
+        if (((struct subject *)n)->n_cluster > 1)
+            free(((struct subject *)n)->cluster.many);
+    for (struct node *n = NULL; (n = table_next(&ix->holders, n));)
+        if (n->n > 1)
+            free(((struct holder *)n)->links.many);
+    free_nodes(&ix->bindings);
+    free_nodes(&ix->holders);
+    free_nodes(&ix->subjects);
+    free_nodes(&ix->places);
+    free_nodes(&ix->scopes);
+    arena_done(&ix->scratch);
+    free(ix);
+}
