@@ -227,8 +227,6 @@ int yaml_build_alias(struct yaml_build *b, const struct yaml_node *node)
 
 int yaml_build_open(struct yaml_build *b, const struct yaml_node *node, enum json_type type)
 {
-    if (wants_key(b))
-        return yaml_fail(b, node->at, "invalid map key: %s", type == JSON_ARR ? "a sequence" : "a mapping");
     b->nodes++;
     int r = check_nodes(b, node->at);
     if (r == 0)

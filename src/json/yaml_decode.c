@@ -120,7 +120,6 @@ static int read_document(struct stream *s, str text, bool *ret_end)
 static int read_stream(struct stream *s, str text, size_t most, json_vec *ret)
 {
     for (bool end = false;;) {
-        s->build.root = json_null();
         int r = read_document(s, text, &end);
         if (r < 0)
             return r;

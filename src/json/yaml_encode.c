@@ -72,7 +72,7 @@ static bool is_less(str a, str b)
         x = x_rest;
         y = y_rest;
     }
-    return x.n == 0 && y.n > 0;
+    return y.n > 0;
 }
 
 /* A merge sort of its own: the order above is not always transitive, which qsort does not forgive. */

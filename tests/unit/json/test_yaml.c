@@ -14,9 +14,12 @@ static void what_an_alias_stands_for_is_a_copy(void **state)
     struct json v;
     assert_int_equal(yaml_decode(&a, S("a: &x {l: [1], s: text}\nb: *x\nc: {<<: *x}\n"), NULL, NULL, &v, NULL), 0);
     struct json *b = json_get_mut(&v, S("b"));
+    json_get_mut(b, S("l"))->items[0] = json_int(9);
     json_push(&a, json_get_mut(b, S("l")), json_int(2));
     json_set(&a, b, S("new"), json_null());
     assert_int_equal(json_len(json_dig(&v, "a.l")), 1);
+    assert_int_equal(json_dig(&v, "a.l")->items[0].i, 1);
+    assert_int_equal(json_dig(&v, "c.l")->items[0].i, 1);
     assert_int_equal(json_len(json_dig(&v, "b.l")), 2);
     assert_int_equal(json_len(json_dig(&v, "c.l")), 1);
     assert_int_equal(json_len(json_get(&v, S("a"))), 2);
@@ -45,6 +48,22 @@ static void failed_decoding_returns_nothing(void **state)
     json_vec all = {0};
     assert_true(yaml_decode_all(&a, S("a: 1\n---\nb: [\n"), NULL, &all, NULL) < 0);
     assert_int_equal(all.n, 0);
+}
+
+/* Together these would have too many values. */
+static void limits_are_for_each_document(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct buf text = {.arena = &a};
+    json_vec all = {0};
+    for (int i = 0; i < 2; i++) {
+        buf_add_str(&text, S("--- ["));
+        for (int k = 0; k < YAML_MAX_NODES / 5 * 3; k++)
+            buf_add_str(&text, S("1,"));
+        buf_add_str(&text, S("]\n"));
+    }
+    assert_int_equal(yaml_decode_all(&a, buf_str(&text), NULL, &all, NULL), 0);
+    assert_int_equal(all.n, 2);
 }
 
 static void notes_stop_at_their_limit(void **state)
@@ -96,6 +115,7 @@ int main(void)
         cmocka_unit_test(what_an_alias_stands_for_is_a_copy),
         cmocka_unit_test(trees_do_not_refer_to_the_text),
         cmocka_unit_test(failed_decoding_returns_nothing),
+        cmocka_unit_test(limits_are_for_each_document),
         cmocka_unit_test(notes_stop_at_their_limit),
         cmocka_unit_test(text_goes_behind_what_is_in_the_buffer),
         cmocka_unit_test(printed_order_is_the_same_for_any_order_of_keys),
