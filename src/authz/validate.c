@@ -4,21 +4,10 @@
 
 #include "object/selector.h"
 
-enum rbac_kind rbac_kind_of(const struct kind *kind)
+enum authz_kind rbac_kind_of(const struct kind *kind)
 {
-    static const char *const names[] = {
-        [RBAC_ROLE] = "Role",
-        [RBAC_CLUSTER_ROLE] = "ClusterRole",
-        [RBAC_ROLE_BINDING] = "RoleBinding",
-        [RBAC_CLUSTER_ROLE_BINDING] = "ClusterRoleBinding",
-    };
-    if (!kind || !str_eq(str_of(kind->group), RBAC_GROUP))
-        return RBAC_NONE;
-    for (size_t i = RBAC_ROLE; i <= RBAC_CLUSTER_ROLE_BINDING; i++) {
-        if (strcmp(kind->kind, names[i]) == 0)
-            return (enum rbac_kind)i;
-    }
-    return RBAC_NONE;
+    bool ours = kind && str_eq(str_of(kind->group), RBAC_GROUP);
+    return ours ? authz_kind_of(str_of(kind->kind)) : AUTHZ_UNKNOWN;
 }
 
 /* ---- Errors. ---- */
@@ -37,13 +26,6 @@ static str path_of(struct spot at, const char *field)
     return buf_str(&b);
 }
 
-static str quoted(struct arena *a, str s)
-{
-    struct buf b = {.arena = a};
-    buf_add_quoted(&b, s);
-    return buf_str(&b);
-}
-
 static void required(struct spot at, const char *field, const char *why)
 {
     field_error_add(at.errs, FIELD_REQUIRED, path_of(at, field), (str){0}, "%s", why);
@@ -51,24 +33,15 @@ static void required(struct spot at, const char *field, const char *why)
 
 static void unsupported(struct spot at, const char *field, str value, const char *supported)
 {
-    field_error_add(at.errs, FIELD_NOT_SUPPORTED, path_of(at, field), quoted(at.errs->arena, value),
+    field_error_add(at.errs, FIELD_NOT_SUPPORTED, path_of(at, field), field_quote(at.errs->arena, value),
                     "supported values: %s", supported);
 }
 
-/* As Go's %#v shows a slice of strings. */
 static str shown_list(struct arena *a, const struct json *list)
 {
-    struct buf b = {.arena = a};
-    const char *separator = "";
-    buf_add_str(&b, S("[]string{"));
-    json_each_item(list, item)
-    {
-        buf_add_str(&b, str_of(separator));
-        buf_add_quoted(&b, json_text(item));
-        separator = ", ";
-    }
-    buf_add_char(&b, '}');
-    return buf_str(&b);
+    VEC(str) texts = {0};
+    json_each_item(list, item) * vec_push(a, &texts) = json_text(item);
+    return field_strings(a, texts.p, texts.n);
 }
 
 /* ---- Rules. ---- */
@@ -234,22 +207,22 @@ static void validate_same_role(struct field_errors *errs, const struct json *obj
 /* ---- Whole objects. ---- */
 
 /* current is NULL for a new object. */
-static void validate(struct field_errors *errs, enum rbac_kind kind, const struct json *object,
+static void validate(struct field_errors *errs, enum authz_kind kind, const struct json *object,
                      const struct json *current)
 {
-    bool namespaced = kind == RBAC_ROLE || kind == RBAC_ROLE_BINDING;
+    bool namespaced = kind == AUTHZ_ROLE || kind == AUTHZ_ROLE_BINDING;
     switch (kind) {
-    case RBAC_NONE:
+    case AUTHZ_UNKNOWN:
         break;
-    case RBAC_CLUSTER_ROLE:
+    case AUTHZ_CLUSTER_ROLE:
         validate_rules(errs, object, namespaced);
         validate_aggregation(errs, object, current && has_bad_selector(current));
         break;
-    case RBAC_ROLE:
+    case AUTHZ_ROLE:
         validate_rules(errs, object, namespaced);
         break;
-    case RBAC_ROLE_BINDING:
-    case RBAC_CLUSTER_ROLE_BINDING:
+    case AUTHZ_ROLE_BINDING:
+    case AUTHZ_CLUSTER_ROLE_BINDING:
         validate_binding(errs, object, namespaced);
         if (current)
             validate_same_role(errs, object, current);

@@ -12,15 +12,14 @@
  *   update:  rbac_default ─► escalation_check ─► rbac_validate_update */
 #pragma once
 
+#include "authz/authz.h"
 #include "object/field_error.h"
 #include "object/kind.h"
 
 #define RBAC_GROUP S("rbac.authorization.k8s.io")
 
-enum rbac_kind { RBAC_NONE, RBAC_ROLE, RBAC_CLUSTER_ROLE, RBAC_ROLE_BINDING, RBAC_CLUSTER_ROLE_BINDING };
-
-/* Which of the four a kind is; RBAC_NONE for NULL and all others. */
-enum rbac_kind rbac_kind_of(const struct kind *kind);
+/* Which of the four a kind is; AUTHZ_UNKNOWN for NULL and all others. */
+enum authz_kind rbac_kind_of(const struct kind *kind);
 
 /* In place: the API groups of roleRef and subjects where none is given, and the one form in which objects are stored:
  * rules are null rather than absent or empty, other empty lists and texts are left out. */

@@ -61,11 +61,11 @@ static void default_binding(struct arena *a, struct json *object)
 
 void rbac_default(struct arena *a, const struct kind *kind, struct json *object)
 {
-    enum rbac_kind k = rbac_kind_of(kind);
+    enum authz_kind k = rbac_kind_of(kind);
     if (!json_is_obj(object))
         return;
-    if (k == RBAC_ROLE || k == RBAC_CLUSTER_ROLE)
+    if (k == AUTHZ_ROLE || k == AUTHZ_CLUSTER_ROLE)
         default_role(a, object);
-    if (k == RBAC_ROLE_BINDING || k == RBAC_CLUSTER_ROLE_BINDING)
+    if (k == AUTHZ_ROLE_BINDING || k == AUTHZ_CLUSTER_ROLE_BINDING)
         default_binding(a, object);
 }

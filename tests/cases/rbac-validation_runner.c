@@ -27,7 +27,7 @@ static bool read_object(struct case_file *c, const struct case_section *at, stru
         return false;
     }
     r->kind = kind_builtin_by_body(object_api_version(ret), object_kind(ret));
-    if (rbac_kind_of(r->kind) == RBAC_NONE || strict_decode(c->arena, r->kind->shape, ret, NULL, NULL, &err) < 0) {
+    if (rbac_kind_of(r->kind) == AUTHZ_UNKNOWN || strict_decode(c->arena, r->kind->shape, ret, NULL, NULL, &err) < 0) {
         case_fail(c, at, "not an object of RBAC: %s", err.msg);
         return false;
     }
