@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * given: roles and bindings, as YAML documents.
+ * "when why USER VERB TYPE[/NAME]": may this user do that, and why? A TYPE is pods, deployments.apps or a path (/metrics);
+ *     a USER "-" has no name. Options: -n NAMESPACE --groups=a,b --subresource=log.
+ * "when who-can VERB TYPE[/NAME]": who can do that?
+ * "when rules-for USER": what a SelfSubjectRulesReview answers.
+ * "when matrix USER VERB,VERB TYPE,TYPE": resources x verbs; "names" means some objects only.
+ * expect: the explanation.
+ */
+#include "authz/explain.h"
+#include "authz/validate.h"
+#include "cases/case.h"
+#include "object/object.h"
+#include "json/yaml.h"
+
+enum { MAX_WORDS = 5 };
+
+struct question {
+    struct arena *arena;
+    str words[MAX_WORDS];
+    size_t n;
+    str namespace, subresource;
+    struct strs groups;
+};
+
+static struct strs split(struct arena *a, str list)
+{
+    VEC(str) items = {0};
+    for (str item; list.n;) {
+        str_cut(list, ',', &item, &list);
+        *vec_push(a, &items) = item;
+    }
+    return (struct strs){items.p, items.n};
+}
+
+static struct question parse(struct arena *a, str args)
+{
+    struct question q = {.arena = a};
+    for (str rest = str_trim(args), word; rest.n; rest = str_trim(rest)) {
+        str_cut(rest, ' ', &word, &rest);
+        if (str_eq(word, S("-n")))
+            str_cut(str_trim(rest), ' ', &q.namespace, &rest);
+        else if (str_has_prefix(word, S("--groups=")))
+            q.groups = split(a, str_from(word, strlen("--groups=")));
+        else if (str_has_prefix(word, S("--subresource=")))
+            q.subresource = str_from(word, strlen("--subresource="));
+        else if (q.n < MAX_WORDS)
+            q.words[q.n++] = word;
+    }
+    return q;
+}
+
+static struct authz_identity who(const struct question *q)
+{
+    str user = q->words[1];
+    return (struct authz_identity){.user = str_eq(user, S("-")) ? (str){0} : user, .groups = q->groups};
+}
+
+static struct authz_attributes what(const struct question *q, str verb, str type)
+{
+    struct authz_attributes w = {.verb = verb, .namespace = q->namespace, .subresource = q->subresource};
+    if (str_has_prefix(type, S("/"))) {
+        w.path = type;
+        return w;
+    }
+    w.is_resource = true;
+    str_cut(type, '/', &type, &w.name);
+    str_cut(type, '.', &w.resource, &w.group);
+    return w;
+}
+
+static void add_rules(struct buf *b, const char *title, struct rules rules)
+{
+    buf_fmt(b, "%s\n", title);
+    rules_each(rules, rule)
+    {
+        rule_format(b, rule);
+        buf_add_char(b, '\n');
+    }
+}
+
+static void answer_matrix(struct buf *b, const struct authz_index *ix, const struct question *q)
+{
+    static const char *const marks[] = {[CELL_NO] = "-", [CELL_NAMES] = "names", [CELL_YES] = "yes"};
+    struct authz_identity id = who(q);
+    struct strs types = split(q->arena, q->words[3]);
+    struct explain_axes axes = {.verbs = split(q->arena, q->words[2]), .n_resources = types.n};
+    struct explain_resource *resources = ARENA_ARRAY(q->arena, struct explain_resource, types.n);
+    for (size_t i = 0; i < types.n; i++)
+        str_cut(types.p[i], '.', &resources[i].resource, &resources[i].group);
+    axes.resources = resources;
+    const enum explain_cell *cells = explain_matrix(q->arena, ix, &id, q->namespace, &axes);
+    for (size_t i = 0; i < types.n; i++) {
+        buf_add_str(b, types.p[i]);
+        for (size_t k = 0; k < axes.verbs.n; k++)
+            buf_fmt(b, " %s", marks[*cells++]);
+        buf_add_char(b, '\n');
+    }
+}
+
+static str answer(struct case_file *c, const struct authz_index *ix, const struct case_section *when)
+{
+    struct question q = parse(c->arena, when->args);
+    struct buf b = {.arena = c->arena};
+    if (str_eq(q.words[0], S("why"))) {
+        struct authz_identity id = who(&q);
+        struct authz_attributes w = what(&q, q.words[2], q.words[3]);
+        struct explanation e = explain_request(c->arena, ix, &id, &w);
+        explanation_format(&b, &e);
+    } else if (str_eq(q.words[0], S("who-can"))) {
+        struct authz_attributes w = what(&q, q.words[1], q.words[2]);
+        struct explain_holders holders = explain_who_can(c->arena, ix, &w);
+        explain_holders_format(&b, &w, &holders);
+    } else if (str_eq(q.words[0], S("rules-for"))) {
+        struct authz_identity id = who(&q);
+        struct explain_rules rules = explain_rules_for(c->arena, ix, &id, q.namespace);
+        add_rules(&b, "resourceRules:", rules.resource_rules);
+        add_rules(&b, "nonResourceRules:", rules.non_resource_rules);
+        if (rules.evaluation_error.n)
+            buf_fmt(&b, "evaluationError: %.*s\n", STR(rules.evaluation_error));
+    } else if (str_eq(q.words[0], S("matrix"))) {
+        answer_matrix(&b, ix, &q);
+    } else {
+        case_fail(c, when, "no such question");
+    }
+    return buf_str(&b);
+}
+
+static bool load(struct case_file *c, const struct case_section *given, struct authz_index *ix)
+{
+    struct err err = {0};
+    json_vec objects = {0};
+    int rc = yaml_decode_all(c->arena, given->text, NULL, &objects, &err);
+    for (size_t i = 0; rc == 0 && i < objects.n; i++) {
+        struct json *object = &objects.p[i];
+        if (!json_get(object, S("apiVersion")))
+            json_set(c->arena, object, S("apiVersion"), json_str(S("rbac.authorization.k8s.io/v1")));
+        rbac_default(c->arena, kind_builtin_by_body(object_api_version(object), object_kind(object)), object);
+        rc = authz_index_put(ix, object, &err);
+    }
+    if (rc < 0)
+        case_fail(c, given, "%s", err.msg);
+    return rc == 0;
+}
+
+static void run(struct case_file *c)
+{
+    const struct case_section *given = case_find(c, NULL, S("given")), *when = given;
+    struct authz_index *ix = authz_index_new();
+    if (!given)
+        case_fail(c, NULL, "nothing is given");
+    else if (load(c, given, ix)) {
+        while ((when = case_find(c, when, S("when")))) {
+            const struct case_section *expect = case_find(c, when, S("expect"));
+            if (expect)
+                case_expect(c, expect, answer(c, ix, when));
+            else
+                case_fail(c, when, "nothing is expected");
+        }
+    }
+    authz_index_free(ix);
+}
+
+int main(int argc, char **argv)
+{
+    return case_main(argc, argv, run);
+}
