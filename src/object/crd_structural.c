@@ -236,9 +236,9 @@ static void check_complete(struct field_errors *errs, const struct json *inner, 
 static void demand(struct field_errors *errs, const struct step *missing, const struct step *because)
 {
     struct buf b = {.arena = errs->arena};
-    buf_add_str(&b, S("because it is defined in "));
     schema_path_format(&b, because, true);
-    crd_required(errs, missing, str_cstr(errs->arena, buf_str(&b)));
+    str text = str_fmt(errs->arena, "because it is defined in %.*s", STR(buf_str(&b)));
+    crd_required(errs, missing, str_cstr(errs->arena, text));
 }
 
 static void check_junctors(struct field_errors *errs, const struct keywords *kw, struct places p,

@@ -270,6 +270,8 @@ static void check_versions(const struct crd *c)
         crd_invalid(c->errs, at, versions_value(c), "must contain unique version names");
     if (storage != 1)
         crd_invalid(c->errs, at, versions_value(c), "must have exactly one version marked as storage version");
+    if (json_len(c->versions)) /* upstream copies the first name to the field of old */
+        check_label(c->errs, AT(c->at, S("version")), json_get_text(&c->versions->items[0], S("name")));
 }
 
 static void check_schemas_given(const struct crd *c)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling and matching with PCRE2, within limits.
  *
- * The compiled machine code runs first. When it meets its limit the expression backtracks too much for this text: on a
- * short text PCRE2's other matcher, which does not backtrack, gets a try; else nobody knows. When it only ran out of
- * stack (long texts, harmless expressions), the interpreter goes on with memory from the heap. */
+ * The compiled machine code runs first. When it only ran out of stack (long texts, harmless expressions), the interpreter
+ * goes on with memory from the heap. When the limit was met, the expression backtracks too much for this text: then
+ * PCRE2's other matcher gets a try, which follows all ways at once. It begins anew at every character, so it is asked
+ * only about short texts and about expressions that are anchored at the start. Else nobody knows. */
 #include "object/pattern.h"
 
 #include "base/arena.h"
@@ -17,14 +18,15 @@ enum {
     MATCH_LIMIT_MIN = 1000,   /* for the longest texts */
     MATCH_WORK = 1000000000,  /* steps × bytes: a step may look at the whole text */
     HEAP_LIMIT = 64 * 1024,   /* KiB for the interpreter */
-    SHORT_TEXT = 512,         /* bytes; so much is given to the other matcher */
-    SHORT_WORKSPACE = 2000,   /* ints it may use */
+    SHORT_TEXT = 512,         /* bytes */
+    WORKSPACE = 2000,         /* ints for the matcher that does not backtrack */
     PATIENCE = 4,             /* timeouts, then limits get small */
     CODE_LIMIT = 1024 * 1024, /* bytes of an expression in PCRE2's form */
 };
 
 struct pattern {
     pcre2_code *code;
+    bool is_jit;
 };
 
 struct matcher {
@@ -59,8 +61,6 @@ static pcre2_code *compile(str text)
                                          PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_CAPTURE,
                                      &error, &offset, context);
     pcre2_compile_context_free(context);
-    if (code)
-        (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it the interpreter does all the work */
     return code;
 }
 
@@ -73,12 +73,13 @@ int pattern_compile(str expression, struct pattern **ret, struct err *err)
         struct pattern *p = code ? malloc(sizeof *p) : NULL;
         if (code && p == NULL)
             abort();
-        if (p)
-            p->code = code;
-        if (p)
+        if (p) {
+            /* Where machine code cannot be made the interpreter does all the work. */
+            *p = (struct pattern){code, pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0};
             *ret = p;
-        else
+        } else {
             rc = refuse(err, "expression too large", expression);
+        }
     }
     buf_done(&text);
     return rc;
@@ -136,18 +137,28 @@ static uint32_t limit_for(size_t bytes, const struct pattern_scratch *scratch)
     return limit > MATCH_LIMIT ? MATCH_LIMIT : limit < MATCH_LIMIT_MIN ? MATCH_LIMIT_MIN : (uint32_t)limit;
 }
 
+/* Whether the matcher that does not backtrack comes to an end soon. */
+static bool is_worth_a_try(const struct pattern *p, str text, const struct pattern_scratch *scratch)
+{
+    uint32_t options = 0;
+    (void)pcre2_pattern_info(p->code, PCRE2_INFO_ALLOPTIONS, &options);
+    return text.n <= SHORT_TEXT || (options & PCRE2_ANCHORED && scratch->timeouts < PATIENCE);
+}
+
 enum pattern_result pattern_match(const struct pattern *p, str text, struct pattern_scratch *scratch)
 {
     struct matcher *m = matcher(scratch);
     PCRE2_SPTR subject = (PCRE2_SPTR)(text.n ? text.p : "");
     pcre2_set_match_limit(m->context, limit_for(text.n, scratch));
-    int rc = pcre2_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK, m->data, m->context);
+    int rc = PCRE2_ERROR_JIT_STACKLIMIT;
+    if (p->is_jit)
+        rc = pcre2_jit_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK, m->data, m->context);
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
         rc = pcre2_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data, m->context);
-    if (rc < PCRE2_ERROR_NOMATCH && text.n <= SHORT_TEXT) {
-        int workspace[SHORT_WORKSPACE];
+    if (rc < PCRE2_ERROR_NOMATCH && is_worth_a_try(p, text, scratch)) {
+        int workspace[WORKSPACE];
         rc = pcre2_dfa_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_DFA_SHORTEST, m->data, m->context,
-                             workspace, SHORT_WORKSPACE);
+                             workspace, WORKSPACE);
     }
     if (rc >= 0)
         return PATTERN_YES;

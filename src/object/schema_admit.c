@@ -15,13 +15,20 @@ struct admission {
 
 static void admit(struct admission *w, uint32_t at, struct json *v, bool keep, const struct step *path);
 
-/* apiVersion, kind and metadata of a resource are not pruned, but the schema may say something about them. */
-static void admit_meta_field(struct admission *w, uint32_t child, struct json_member *m, const struct step *path)
+/* What is not pruned: defaults, and apiVersion, kind and metadata of a resource. */
+static void admit_unpruned(struct admission *w, uint32_t child, struct json *v, const struct step *path)
 {
     if (child == 0)
         return;
-    default_value(&w->defaults, child, &m->val);
-    w->ok = w->ok && validate_value(&w->check, child, &m->val, path);
+    default_value(&w->defaults, child, v);
+    w->ok = w->ok && validate_value(&w->check, child, v, path);
+}
+
+/* A scalar whose schema asks for nothing but a type; false when there is more to do. */
+static bool admit_plain(const struct admission *w, uint32_t at, const struct json *v)
+{
+    const struct node *node = node_at(w->check.schema, at);
+    return v->type < JSON_ARR && node->checks == 0 && node->accepts >> v->type & 1;
 }
 
 /* One member; false when it must go. */
@@ -30,10 +37,11 @@ static bool admit_member(struct admission *w, const struct node *node, struct js
 {
     struct step step = {.up = up, .key = json_key(m)};
     uint32_t child = schema_member_node(w->check.schema, node, m, &step.extra);
-    if (child && m->val.type == JSON_NULL && !default_null(&w->defaults, node_at(w->check.schema, child), &m->val))
+    bool was_null = m->val.type == JSON_NULL;
+    if (child && was_null && !default_null(&w->defaults, node_at(w->check.schema, child), &m->val))
         return false;
-    if (node->flags & NODE_EMBEDDED && is_meta_field(m)) {
-        admit_meta_field(w, child, m, &step);
+    if ((child && was_null) || (node->flags & NODE_EMBEDDED && is_meta_field(m))) {
+        admit_unpruned(w, child, &m->val, &step);
         return true;
     }
     if (step.extra && !(node->flags & (NODE_EXTRA | NODE_FORBID_EXTRA))) {
@@ -41,9 +49,9 @@ static bool admit_member(struct admission *w, const struct node *node, struct js
             schema_note_unknown(&w->notes, up, m);
         return keep;
     }
-    if (child)
+    if (child && !admit_plain(w, child, &m->val))
         admit(w, child, &m->val, false, &step);
-    else
+    else if (child == 0)
         schema_prune_value(w->check.schema, 0, &m->val, w->args, &w->notes, &step);
     return true;
 }
@@ -65,8 +73,7 @@ static void admit_members(struct admission *w, const struct node *node, struct j
     for (uint32_t i = kept; i < v->n; i++) {
         struct step step = {.up = path, .key = json_key(&v->members[i])};
         uint32_t child = schema_member_node(w->check.schema, node, &v->members[i], &step.extra);
-        default_value(&w->defaults, child, &v->members[i].val);
-        w->ok = w->ok && validate_value(&w->check, child, &v->members[i].val, &step);
+        admit_unpruned(w, child, &v->members[i].val, &step);
     }
     if (node->flags & NODE_EMBEDDED && path) {
         schema_prune_metadata(v, w->args, &w->notes, path);
@@ -84,9 +91,13 @@ static void admit_items(struct admission *w, const struct node *node, struct jso
                 schema_prune_value(w->check.schema, 0, &v->items[i], w->args, &w->notes, &step);
             continue;
         }
-        if (v->items[i].type == JSON_NULL)
-            (void)default_null(&w->defaults, node_at(w->check.schema, node->items), &v->items[i]);
-        admit(w, node->items, &v->items[i], keep, &step);
+        if (v->items[i].type != JSON_NULL) {
+            if (!admit_plain(w, node->items, &v->items[i]))
+                admit(w, node->items, &v->items[i], keep, &step);
+            continue;
+        }
+        (void)default_null(&w->defaults, node_at(w->check.schema, node->items), &v->items[i]);
+        admit_unpruned(w, node->items, &v->items[i], &step);
     }
     if (node->flags & (NODE_SET | NODE_LIST_MAP))
         w->ok = w->ok && check_unique(&w->check, node, v, path);

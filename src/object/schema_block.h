@@ -10,9 +10,10 @@
  * with a thousand plain strings has one node for all of them. Words hold:
  *
  *   node        struct node
- *   table       n, number of defaults, n × struct prop sorted by hash, positions of those with a default in given order
+ *   table       struct table, its properties in given order, positions of those with a default, then the hash index:
+ *               slots of two bytes, a property's position + 1 or 0, found from hash & mask on
  *   checks      pairs (op, argument) in the order Kubernetes checks them, ended by CHECK_END
- *   list        n, n words: nodes (anyOf…), names with their hash (required), names (list-map keys)
+ *   list        n, then n nodes (anyOf…) or n pairs of hash and name (required, list-map keys)
  *   number      two words: an int64_t or a double */
 #pragma once
 
@@ -61,6 +62,15 @@ struct node {
 struct prop {
     uint32_t hash, key, node;
 } __attribute__((may_alias));
+
+struct table {
+    uint32_t n, defaults, mask;
+    struct prop props[];
+} __attribute__((may_alias));
+
+enum { TABLE_MAX = UINT16_MAX - 1 }; /* properties of one object */
+
+typedef uint16_t __attribute__((may_alias)) table_slot;
 
 /* In the order in which Kubernetes checks and reports. */
 enum check {
@@ -140,12 +150,45 @@ static inline double real_at(const struct schema *s, uint32_t at)
 
 /* The argument of one check, or 0. */
 uint32_t schema_check_arg(const struct schema *s, const struct node *node, enum check op);
+
+static inline const uint32_t *table_defaults(const struct table *t)
+{
+    return (const uint32_t *)(t->props + t->n);
+}
+
+static inline const table_slot *table_slots(const struct table *t)
+{
+    return (const table_slot *)(table_defaults(t) + t->defaults);
+}
+
 /* The property with this name, or NULL. */
-const struct prop *schema_find_prop(const struct schema *s, const struct node *node, const char *key, uint32_t key_n,
-                                    uint32_t hash);
+static inline const struct prop *schema_find_prop(const struct schema *s, const struct node *node,
+                                                  const struct json_member *m)
+{
+    if (node->props == 0)
+        return NULL;
+    const struct table *t = (const struct table *)(s->words + node->props);
+    const table_slot *slots = table_slots(t);
+    for (uint32_t i = m->hash & t->mask; slots[i]; i = (i + 1) & t->mask) {
+        const struct prop *p = &t->props[slots[i] - 1];
+        if (p->hash != m->hash)
+            continue;
+        str name = text_at(s, p->key);
+        if (name.n == m->key_n && (name.n == 0 || memcmp(name.p, m->key, name.n) == 0))
+            return p;
+    }
+    return NULL;
+}
+
 /* The node that governs a member: property or additionalProperties; 0 when there is neither. *ret_extra tells which. */
-uint32_t schema_member_node(const struct schema *s, const struct node *node, const struct json_member *m,
-                            bool *ret_extra);
+static inline uint32_t schema_member_node(const struct schema *s, const struct node *node, const struct json_member *m,
+                                          bool *ret_extra)
+{
+    const struct prop *p = schema_find_prop(s, node, m);
+    *ret_extra = p == NULL;
+    return p ? p->node : node->extra;
+}
+
 /* The member with the name stored at key, or NULL. */
 struct json_member *schema_find_member(const struct schema *s, const struct json *obj, uint32_t key, uint32_t hash);
 /* The compiled pattern, made now if it is needed for the first time. */

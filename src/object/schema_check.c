@@ -278,7 +278,7 @@ static bool check_forbidden(struct validation *v, const struct node *node, const
         return ok;
     json_each_member(value, m)
     {
-        if (schema_find_prop(v->schema, node, m->key, m->key_n, m->hash))
+        if (schema_find_prop(v->schema, node, m))
             continue;
         ok = false;
         if (v->errs == NULL)

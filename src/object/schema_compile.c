@@ -218,8 +218,7 @@ static void add_names(struct builder *b, word_vec *checks, enum check op, const 
     push(b, &list, (uint32_t)json_len(names));
     json_each_item(names, it)
     {
-        if (op == CHECK_REQUIRED)
-            push(b, &list, json_hash(json_text(it)));
+        push(b, &list, json_hash(json_text(it)));
         push(b, &list, add_text(b, json_text(it)));
     }
     add_check(b, checks, op, add_list(b, &list));
@@ -298,42 +297,40 @@ static bool add_checks(struct builder *b, const struct keywords *kw, const struc
 
 /* ---- Children ---- */
 
-struct named {
-    struct prop prop;
-    uint32_t given; /* position in the schema */
-    bool has_default;
-};
-
-static int by_hash(const void *a, const void *b)
+/* An index at most half full. */
+static uint32_t index_mask(size_t n)
 {
-    const struct named *x = a, *y = b;
-    if (x->prop.hash != y->prop.hash)
-        return x->prop.hash < y->prop.hash ? -1 : 1;
-    return x->given < y->given ? -1 : x->given > y->given;
+    uint32_t slots = 2;
+    while (slots < 2 * n)
+        slots *= 2;
+    return slots - 1;
 }
 
-static uint32_t add_table(struct builder *b, struct named *named, size_t n)
+static uint32_t add_table(struct builder *b, const struct prop *props, uint32_t n)
 {
-    qsort(named, n, sizeof *named, by_hash);
-    uint32_t *position = ARENA_ARRAY(&b->arena, uint32_t, n); /* by place in the schema; 0: has no default */
-    uint32_t defaults = 0;
-    for (size_t i = 0; i < n; i++) {
-        position[named[i].given] = named[i].has_default ? (uint32_t)i + 1 : 0;
-        defaults += named[i].has_default;
+    struct table head = {.n = n, .mask = index_mask(n)};
+    word_vec defaults = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct node *made = (const struct node *)(b->words.p + props[i].node);
+        if (made->flags & NODE_DEFAULT)
+            push(b, &defaults, i);
     }
-    word_vec words = {0};
-    push(b, &words, (uint32_t)n);
-    push(b, &words, defaults);
-    for (size_t i = 0; i < n; i++) {
-        push(b, &words, named[i].prop.hash);
-        push(b, &words, named[i].prop.key);
-        push(b, &words, named[i].prop.node);
+    head.defaults = (uint32_t)defaults.n;
+    size_t size =
+        sizeof head + n * sizeof *props + defaults.n * sizeof(uint32_t) + ((size_t)head.mask + 1) * sizeof(table_slot);
+    struct table *t = arena_zalloc(&b->arena, size);
+    *t = head;
+    memcpy(t->props, props, n * sizeof *props);
+    if (defaults.n)
+        memcpy((uint32_t *)(t->props + n), defaults.p, defaults.n * sizeof(uint32_t));
+    table_slot *slots = (table_slot *)table_slots(t);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = props[i].hash & t->mask;
+        while (slots[at])
+            at = (at + 1) & t->mask;
+        slots[at] = (table_slot)(i + 1);
     }
-    for (size_t i = 0; i < n; i++) {
-        if (position[i])
-            push(b, &words, position[i] - 1);
-    }
-    return add_list(b, &words);
+    return add_words(b, t, size / sizeof(uint32_t));
 }
 
 static void inherit(struct builder *b, struct node *node, uint32_t child)
@@ -346,18 +343,19 @@ static bool add_properties(struct builder *b, const struct json *props, const st
 {
     if (json_len(props) == 0)
         return true;
-    struct named *named = ARENA_ARRAY(&b->arena, struct named, props->n);
+    if (props->n > TABLE_MAX)
+        return refuse_keyword(b, path, KW_PROPERTIES, "must not have more than 65534 members");
+    struct prop *made = ARENA_ARRAY(&b->arena, struct prop, props->n);
     struct step under = {.up = path, .key = S("properties")};
     for (uint32_t i = 0; i < props->n; i++) {
         const struct json_member *m = &props->members[i];
         uint32_t child;
         if (!compile_node(b, &m->val, &(struct step){.up = &under, .key = json_key(m), .extra = true}, &child))
             return false;
-        const struct node *made = (const struct node *)(b->words.p + child);
-        named[i] = (struct named){{m->hash, add_text(b, json_key(m)), child}, i, made->flags & NODE_DEFAULT};
+        made[i] = (struct prop){m->hash, add_text(b, json_key(m)), child};
         inherit(b, node, child);
     }
-    node->props = add_table(b, named, props->n);
+    node->props = add_table(b, made, props->n);
     return true;
 }
 

@@ -23,11 +23,9 @@ void default_missing(struct defaulting *d, const struct node *node, struct json 
 {
     if (node->props == 0)
         return;
-    const uint32_t *table = d->schema->words + node->props;
-    const struct prop *props = (const struct prop *)(table + 2);
-    const uint32_t *positions = (const uint32_t *)(props + table[0]);
-    for (uint32_t i = 0; i < table[1]; i++) {
-        const struct prop *p = &props[positions[i]];
+    const struct table *t = (const struct table *)(d->schema->words + node->props);
+    for (uint32_t i = 0; i < t->defaults; i++) {
+        const struct prop *p = &t->props[table_defaults(t)[i]];
         struct json v;
         if (schema_find_member(d->schema, obj, p->key, p->hash) == NULL &&
             default_make(d, node_at(d->schema, p->node), &v))

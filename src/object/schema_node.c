@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { LINEAR_UPTO = 8 }; /* properties; up to here looking at all hashes beats searching */
-
 uint32_t schema_check_arg(const struct schema *s, const struct node *node, enum check op)
 {
     if (node->checks == 0)
@@ -15,42 +13,6 @@ uint32_t schema_check_arg(const struct schema *s, const struct node *node, enum 
             return c[1];
     }
     return 0;
-}
-
-static bool is_key(const struct schema *s, const struct prop *p, const char *key, uint32_t key_n)
-{
-    str name = text_at(s, p->key);
-    return name.n == key_n && memcmp(name.p, key, key_n) == 0;
-}
-
-const struct prop *schema_find_prop(const struct schema *s, const struct node *node, const char *key, uint32_t key_n,
-                                    uint32_t hash)
-{
-    if (node->props == 0)
-        return NULL;
-    const uint32_t *table = s->words + node->props;
-    const struct prop *props = (const struct prop *)(table + 2);
-    uint32_t lo = 0, hi = table[0];
-    while (hi - lo > LINEAR_UPTO) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (props[mid].hash < hash)
-            lo = mid;
-        else
-            hi = mid + 1;
-    }
-    for (const struct prop *p = props + lo; p < props + table[0] && p->hash <= hash; p++) {
-        if (p->hash == hash && is_key(s, p, key, key_n))
-            return p;
-    }
-    return NULL;
-}
-
-uint32_t schema_member_node(const struct schema *s, const struct node *node, const struct json_member *m,
-                            bool *ret_extra)
-{
-    const struct prop *p = schema_find_prop(s, node, m->key, m->key_n, m->hash);
-    *ret_extra = p == NULL;
-    return p ? p->node : node->extra;
 }
 
 struct json_member *schema_find_member(const struct schema *s, const struct json *obj, uint32_t key, uint32_t hash)
@@ -237,7 +199,7 @@ size_t schema_node_key_count(schema_node n)
 str schema_node_key(schema_node n, size_t i)
 {
     uint32_t list = schema_check_arg(n.schema, of(n), CHECK_LIST_KEYS);
-    return text_at(n.schema, n.schema->words[list + 1 + i]);
+    return text_at(n.schema, n.schema->words[list + 2 + 2 * i]);
 }
 
 bool schema_node_default(schema_node n, struct arena *a, struct json *ret)

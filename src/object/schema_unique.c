@@ -15,7 +15,10 @@ struct identity {
 /* Key field k of an item, NULL when it has none (null items have none). */
 static const struct json *key_field(const struct identity *id, const struct json *item, uint32_t k)
 {
-    return json_get(item, text_at(id->schema, id->keys[1 + k]));
+    if (item->type != JSON_OBJ)
+        return NULL;
+    const struct json_member *m = schema_find_member(id->schema, item, id->keys[2 + 2 * k], id->keys[1 + 2 * k]);
+    return m ? &m->val : NULL;
 }
 
 /* As Go compares: 1 and 1.0 are two values. */
@@ -23,6 +26,8 @@ static bool is_same_value(const struct json *a, const struct json *b)
 {
     if (a == NULL || b == NULL)
         return a == b;
+    if (a->type == JSON_STR && b->type == JSON_STR)
+        return str_eq(json_text(a), json_text(b));
     return a->type == b->type && json_equal(a, b);
 }
 
@@ -71,20 +76,28 @@ static bool report_duplicate(struct validation *v, const struct identity *id, co
         for (uint32_t k = 0; k < id->keys[0]; k++) {
             const struct json *f = key_field(id, &list->items[i], k);
             if (f)
-                json_set(a, &shown, text_at(id->schema, id->keys[1 + k]), *f);
+                json_set(a, &shown, text_at(id->schema, id->keys[2 + 2 * k]), *f);
         }
     }
     return report_plain(v, &(struct step){.up = path, .index = i}, FIELD_DUPLICATE, field_value(a, &shown), "%s", "");
 }
 
+/* What tells an item apart most: itself, or its first key field. */
+static const struct json *foremost(const struct identity *id, const struct json *item)
+{
+    return id->keys ? key_field(id, item, 0) : item;
+}
+
 static bool check_pairs(struct validation *v, const struct identity *id, const struct json *list,
                         const struct step *path)
 {
-    bool ok = true;
-    for (uint32_t i = 1; i < list->n && (ok || v->errs); i++) {
+    const struct json *first[PAIRS_UPTO];
+    bool more = id->keys && id->keys[0] > 1, ok = true;
+    for (uint32_t i = 0; i < list->n && (ok || v->errs); i++) {
         uint32_t before = 0;
+        first[i] = foremost(id, &list->items[i]);
         for (uint32_t k = 0; k < i; k++)
-            before += is_same(id, &list->items[k], &list->items[i]);
+            before += is_same_value(first[k], first[i]) && (!more || is_same(id, &list->items[k], &list->items[i]));
         if (before == 1)
             ok = report_duplicate(v, id, list, i, path);
     }
