@@ -77,10 +77,25 @@ static void quote_rune(struct buf *b, uint32_t r)
         buf_fmt(b, r < 0x10000 ? "\\u%04x" : "\\U%08x", r);
 }
 
+/* How much of the start of s stands for itself between quotes: printable ASCII. */
+static size_t plain_start(str s)
+{
+    size_t n = 0;
+    while (n < s.n && s.p[n] >= ' ' && s.p[n] <= '~' && s.p[n] != '"' && s.p[n] != '\\')
+        n++;
+    return n;
+}
+
 void buf_add_quoted(struct buf *b, str s)
 {
     buf_add_char(b, '"');
     while (s.n) {
+        size_t plain = plain_start(s);
+        if (plain) {
+            buf_add(b, s.p, plain);
+            s = str_from(s, plain);
+            continue;
+        }
         str rest = s;
         uint32_t r = rune_next(&rest);
         size_t n = s.n - rest.n;
