@@ -55,35 +55,36 @@ static bool search(const struct authz_index *ix, const struct authz_identity *wh
 
 /* ---- Words. ---- */
 
-static void add_subject(struct buf *b, const struct authz_subject *s)
+/* "name", or "name/namespace" in one pair of quotes. */
+static void add_name(struct buf *b, str name, str namespace)
 {
-    static const str names[] = {S_INIT("User"), S_INIT("Group"), S_INIT("ServiceAccount")};
-    struct buf full = {0};
-    buf_fmt(b, "%.*s ", STR(names[s->kind]));
-    buf_add_str(&full, s->name);
-    if (s->kind == AUTHZ_SERVICE_ACCOUNT) {
-        buf_add_char(&full, '/');
-        buf_add_str(&full, s->namespace);
-    }
-    buf_add_quoted(b, buf_str(&full));
-    buf_done(&full);
+    buf_add_quoted(b, name);
+    if (namespace.n == 0)
+        return;
+    size_t slash =
+        b->n - 1; /* where the closing quote is: the slash goes there, in place of the next opening one too */
+    buf_add_quoted(b, namespace);
+    memmove(b->p + slash, b->p + slash + 1, b->n - slash - 1);
+    b->p[slash] = '/';
+    b->n--;
 }
 
 void authz_grant_format(struct buf *b, const struct authz_grant *grant)
 {
-    struct buf full = {0};
-    buf_add_str(&full, grant->name);
-    if (grant->namespace.n) {
-        buf_add_char(&full, '/');
-        buf_add_str(&full, grant->namespace);
-    }
-    buf_fmt(b, "allowed by %.*s ", STR(authz_kind_name(grant->kind)));
-    buf_add_quoted(b, buf_str(&full));
-    buf_fmt(b, " of %.*s ", STR(authz_kind_name(grant->role_kind)));
+    static const str subjects[] = {S_INIT("User"), S_INIT("Group"), S_INIT("ServiceAccount")};
+    const struct authz_subject *s = &grant->subject;
+    buf_add_str(b, S("allowed by "));
+    buf_add_str(b, authz_kind_name(grant->kind));
+    buf_add_char(b, ' ');
+    add_name(b, grant->name, grant->namespace);
+    buf_add_str(b, S(" of "));
+    buf_add_str(b, authz_kind_name(grant->role_kind));
+    buf_add_char(b, ' ');
     buf_add_quoted(b, grant->role_name);
-    buf_fmt(b, " to ");
-    add_subject(b, &grant->subject);
-    buf_done(&full);
+    buf_add_str(b, S(" to "));
+    buf_add_str(b, subjects[s->kind]);
+    buf_add_char(b, ' ');
+    add_name(b, s->name, s->kind == AUTHZ_SERVICE_ACCOUNT ? s->namespace : (str){0});
 }
 
 void authz_missing_format(struct buf *b, const struct authz_grant *grant)
@@ -138,7 +139,8 @@ static str allowed_reason(const struct link *link, struct arena *reasons)
     struct authz_grant grant = index_grant(link_binding(link));
     struct buf b = {.arena = reasons};
     grant.subject = index_subject_of(link);
-    buf_fmt(&b, "RBAC: ");
+    buf_grow(&b, 128 + grant.name.n + grant.namespace.n + grant.role_name.n + grant.subject.name.n);
+    buf_add_str(&b, S("RBAC: "));
     authz_grant_format(&b, &grant);
     return buf_str(&b);
 }
