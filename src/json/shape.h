@@ -53,13 +53,15 @@ struct shape;
 struct shape_field {
     const char *name;
     uint16_t number; /* protobuf; 0: not on the wire */
-    uint16_t within; /* protobuf: number of the message around it, whose fields JSON has in the record itself; 0: none */
+    uint16_t
+        within; /* protobuf: number of the message around it, whose fields JSON has in the record itself; 0: none */
     uint8_t type, card, merge, smp;
     bool pointer;  /* unset differs from zero: a zero on the wire is kept (Go clients send zeros of all other fields) */
     bool required; /* of the API (shown by explain); not checked while decoding */
     const char *keys;    /* SHAPE_KEYED: key fields, comma-separated: "containerPort,protocol" */
     const char *smp_key; /* strategic merge key; NULL for a set */
-    const char *go_type; /* messages: Go's name of the scalar, or of a whole map or list of records; NULL: the plain one */
+    const char
+        *go_type; /* messages: Go's name of the scalar, or of a whole map or list of records; NULL: the plain one */
     const struct shape *record;
 };
 
