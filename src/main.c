@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Composition root: finds the command named on the command line and hands over to it. */
+#include "cli/cli.h"
+
 #include <stdio.h>
 #include <string.h>
-
-enum exit_code {
-    EXIT_OK = 0,
-    EXIT_FAILED = 1,
-    EXIT_USAGE = 2,
-};
 
 struct command {
     const char *name;
@@ -19,6 +15,7 @@ static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);
 
 static const struct command commands[] = {
+    {"check", "say what is wrong with objects in files", cli_check},
     {"help", "show this text", run_help},
     {"version", "show the version", run_version},
 };
@@ -40,7 +37,7 @@ static int run_help(int argc, char **argv)
          "Commands:");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         printf("  %-10s %s\n", commands[i].name, commands[i].summary);
-    return EXIT_OK;
+    return CLI_OK;
 }
 
 static int run_version(int argc, char **argv)
@@ -48,7 +45,7 @@ static int run_version(int argc, char **argv)
     (void)argc;
     (void)argv;
     puts("reeve " REEVE_VERSION);
-    return EXIT_OK;
+    return CLI_OK;
 }
 
 static size_t min3(size_t a, size_t b, size_t c)
@@ -112,18 +109,18 @@ static int command_unknown(const char *word)
     if (nearest)
         fprintf(stderr, ", did you mean \"%s\"?", nearest->name);
     fputs("\nRun \"reeve --help\" for the list of commands.\n", stderr);
-    return EXIT_USAGE;
+    return CLI_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    const struct command *command = argc > 1 ? command_find(argv[1]) : &commands[0];
+    const struct command *command = argc > 1 ? command_find(argv[1]) : command_find("help");
     if (!command)
         return command_unknown(argv[1]);
     int code = argc > 1 ? command->run(argc - 1, argv + 1) : command->run(argc, argv);
     if (fflush(stdout) || ferror(stdout)) { /* a full disk or closed pipe must not look like success */
         perror("reeve: write to standard output");
-        return code ? code : EXIT_FAILED;
+        return code ? code : CLI_FAILED;
     }
     return code;
 }

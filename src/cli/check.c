@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reeve check: are these objects what Kubernetes would take? Offline; CRDs among the objects say what their instances
+ * must look like. */
+#include "cli/cli.h"
+
+#include "cli/read.h"
+
+#include "authz/validate.h"
+#include "base/map.h"
+#include "object/crd.h"
+#include "object/meta.h"
+#include "object/object.h"
+#include "object/registry.h"
+#include "object/schema.h"
+#include "object/strict.h"
+#include "json/yaml.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+static const char usage[] =
+    "Usage: reeve check [-o yaml|json] FILE|DIRECTORY|-...\n"
+    "\n"
+    "Reads objects (YAML or JSON, any number in a file) and says everything that is wrong with them: fields that do not\n"
+    "exist, values of the wrong type, names, labels, roles, CRDs and their schemas. Custom resources are checked with the\n"
+    "CRDs among the files. Nothing is sent anywhere.\n"
+    "\n"
+    "  -o, --output FORMAT   print the objects as the server would keep them: pruned, with defaults\n"
+    "  -h, --help            show this text\n"
+    "\n"
+    "Exit code: 0 all fine, 1 something is wrong, 2 wrong usage.\n";
+
+struct check {
+    struct arena *arena;
+    struct registry *registry;
+    struct map schemas; /* "example.com/v1 Widget" → struct schema */
+    size_t bad;
+};
+
+static str schema_key(struct arena *a, str api_version, str kind)
+{
+    return str_fmt(a, "%.*s %.*s", STR(api_version), STR(kind));
+}
+
+/* ---- Telling. ---- */
+
+struct report {
+    struct check *check;
+    const struct read_object *of;
+    size_t faults;
+};
+
+static void tell(struct report *r, str fault)
+{
+    const struct json *o = &r->of->object;
+    str kind = object_kind(o), group = object_group(o), name = object_name(o);
+    (void)fprintf(stderr, "%.*s: document %zu: ", STR(r->of->file), r->of->document);
+    if (kind.n)
+        (void)fprintf(stderr, "%.*s%s%.*s \"%.*s\": ", STR(kind), group.n ? "." : "", STR(group), STR(name));
+    (void)fprintf(stderr, "%.*s\n", STR(fault));
+    r->faults++;
+}
+
+static void tell_errors(struct report *r, const struct field_errors *errs)
+{
+    for (size_t i = 0; i < errs->list.n; i++) {
+        struct buf text = {.arena = r->check->arena};
+        field_error_format(&text, &errs->list.p[i]);
+        tell(r, buf_str(&text));
+    }
+    if (errs->dropped)
+        tell(r, str_fmt(r->check->arena, "and %zu more errors", errs->dropped));
+}
+
+/* ---- CRDs: checked first, because they say what other objects are. ---- */
+
+static bool is_crd(const struct json *o)
+{
+    return str_eq(object_kind(o), S("CustomResourceDefinition")) && str_eq(object_group(o), S("apiextensions.k8s.io"));
+}
+
+static void keep_schema(struct check *c, const struct json *crd, const struct json *version, struct report *r)
+{
+    struct err err;
+    struct schema *schema;
+    const struct json *tree = json_dig(version, "schema.openAPIV3Schema");
+    str api_version = str_fmt(c->arena, "%.*s/%.*s", STR(json_text(json_dig(crd, "spec.group"))),
+                              STR(json_get_text(version, S("name"))));
+    str key = schema_key(c->arena, api_version, json_text(json_dig(crd, "spec.names.kind")));
+    if (tree == NULL || map_get(&c->schemas, key))
+        return;
+    if (schema_compile(tree, &schema, &err) < 0)
+        tell(r, str_of(err.msg));
+    else
+        map_set(&c->schemas, key, schema);
+}
+
+/* A CRD without errors is taken as established at once, if its names are free. */
+static void establish(struct check *c, struct json *crd, struct report *r)
+{
+    struct condition accepted;
+    struct err err;
+    struct json names;
+    registry_accept_names(c->arena, c->registry, crd, &names, &accepted);
+    if (!str_eq(accepted.status, S("True"))) {
+        tell(r, accepted.message);
+        return;
+    }
+    struct json *status = json_get_mut(crd, S("status"));
+    struct json established = json_obj(), conditions = json_arr();
+    json_set(c->arena, &established, S("type"), json_str(S("Established")));
+    json_set(c->arena, &established, S("status"), json_str(S("True")));
+    json_push(c->arena, &conditions, established);
+    json_set(c->arena, status, S("acceptedNames"), names);
+    json_set(c->arena, status, S("conditions"), conditions);
+    if (registry_put_crd(c->registry, crd, &err) < 0)
+        tell(r, str_of(err.msg));
+    const struct json *versions = json_dig(crd, "spec.versions");
+    json_each_item(versions, version) keep_schema(c, crd, version, r);
+}
+
+/* ---- Any object. ---- */
+
+static void check_builtin(struct report *r, const struct kind *kind, struct json *object)
+{
+    struct arena *a = r->check->arena;
+    struct strict_notes notes = {0};
+    struct field_errors errs = {.arena = a};
+    struct err err;
+    if (strict_decode(a, kind->shape, object, NULL, &notes, &err) < 0) {
+        tell(r, str_of(err.msg));
+        return;
+    }
+    for (size_t i = 0; i < notes.list.n; i++)
+        tell(r, notes.list.p[i]);
+    meta_validate(&errs, kind, object);
+    if (rbac_kind_of(kind) != RBAC_NONE) {
+        rbac_default(a, kind, object);
+        rbac_validate(&errs, kind, object);
+    } else if (is_crd(object)) {
+        crd_default(a, object);
+        crd_prepare_create(a, object);
+        crd_validate(&errs, object);
+    }
+    tell_errors(r, &errs);
+    if (is_crd(object) && r->faults == 0)
+        establish(r->check, object, r);
+}
+
+static void check_custom(struct report *r, const struct kind *kind, struct json *object)
+{
+    struct arena *a = r->check->arena;
+    struct field_errors errs = {.arena = a};
+    struct schema_unknown unknown = {.arena = a};
+    struct schema_prune_args prune = {.is_resource = true, .unknown = &unknown};
+    struct schema *schema = map_get(&r->check->schemas, schema_key(a, object_api_version(object), object_kind(object)));
+    if (schema)
+        (void)schema_admit(schema, a, object, &prune, &errs);
+    for (size_t i = 0; i < unknown.paths.n; i++)
+        tell(r, str_fmt(a, "unknown field \"%.*s\"", STR(unknown.paths.p[i])));
+    meta_validate(&errs, kind, object);
+    tell_errors(r, &errs);
+}
+
+static void check_one(struct check *c, struct read_object *o)
+{
+    struct report r = {c, o, 0};
+    struct json *object = &o->object;
+    const struct kind *kind = registry_by_body(c->registry, object_api_version(object), object_kind(object));
+    if (!json_is_obj(object))
+        tell(&r, str_fmt(c->arena, "not an object but %s", json_type_name(object)));
+    else if (object_kind(object).n == 0 || object_api_version(object).n == 0)
+        tell(&r, object_kind(object).n ? S("apiVersion not set") : S("Object 'Kind' is missing"));
+    else if (kind == NULL)
+        tell(&r, S("no such kind is built in, and none of the files has a CRD of it"));
+    else if (kind->shape)
+        check_builtin(&r, kind, object);
+    else
+        check_custom(&r, kind, object);
+    c->bad += r.faults > 0;
+}
+
+static void print_objects(const read_objects *objects, bool as_json)
+{
+    struct buf out = {0};
+    for (size_t i = 0; i < objects->n; i++) {
+        if (as_json) {
+            json_encode(&out, &objects->p[i].object, JSON_PRETTY);
+            buf_add_char(&out, '\n');
+        } else {
+            buf_add_str(&out, S("---\n"));
+            yaml_encode(&out, &objects->p[i].object);
+        }
+    }
+    (void)fwrite(out.p ? out.p : "", 1, out.n, stdout);
+    buf_done(&out);
+}
+
+static int check_all(struct arena *a, read_objects *objects, const char *output)
+{
+    struct check c = {.arena = a, .registry = registry_new()};
+    size_t at = 0;
+    str key;
+    void *schema;
+    for (int crds = 1; crds >= 0; crds--) {
+        for (size_t i = 0; i < objects->n; i++) {
+            if (is_crd(&objects->p[i].object) == (crds == 1))
+                check_one(&c, &objects->p[i]);
+        }
+    }
+    while (map_next(&c.schemas, &at, &key, &schema))
+        schema_free(schema);
+    map_done(&c.schemas);
+    registry_free(c.registry);
+    if (output && c.bad == 0)
+        print_objects(objects, output[0] == 'j');
+    (void)fprintf(stderr, "%zu object%s, %zu with errors\n", objects->n, objects->n == 1 ? "" : "s", c.bad);
+    return c.bad ? CLI_FAILED : CLI_OK;
+}
+
+static int read_all(struct arena *a, char **paths, int n, read_objects *objects)
+{
+    struct err err;
+    for (int i = 0; i < n; i++) {
+        if (read_path(a, paths[i], objects, &err) < 0) {
+            (void)fprintf(stderr, "reeve check: %s\n", err.msg);
+            return CLI_FAILED;
+        }
+    }
+    return CLI_OK;
+}
+
+int cli_check(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    const char *output = NULL;
+    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(usage, stdout);
+            return CLI_OK;
+        }
+        if (c != 'o')
+            return CLI_USAGE;
+        output = optarg;
+    }
+    if (output && strcmp(output, "yaml") != 0 && strcmp(output, "json") != 0) {
+        (void)fprintf(stderr, "reeve check: unknown output format \"%s\": yaml or json\n", output);
+        return CLI_USAGE;
+    }
+    if (optind == argc) {
+        (void)fputs("reeve check: name at least one file, or - for standard input\n", stderr);
+        return CLI_USAGE;
+    }
+    struct arena a ARENA_SCOPE = {0};
+    read_objects objects = {0};
+    int code = read_all(&a, argv + optind, argc - optind, &objects);
+    return code ? code : check_all(&a, &objects, output);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the commands of reeve, one file each, and what they share.
+ * Owns: nothing beyond a run: every command drops all it made before it returns.
+ * Threads: the main thread.
+ * Errors: told on standard error; the exit code says what kind. */
+#pragma once
+
+enum cli_exit {
+    CLI_OK = 0,
+    CLI_FAILED = 1, /* it could not be done, or what was asked about is wrong */
+    CLI_USAGE = 2,  /* the command line makes no sense */
+};
+
+/* argv[0] is the command's own name. */
+int cli_check(int argc, char **argv);
