@@ -26,6 +26,16 @@ struct place {
     size_t depth; /* containers above the value */
 };
 
+enum { SHOWN_MAX = 200 }; /* bytes of a path in a message, which must also have room to say what is wrong */
+
+static str shorten(str s)
+{
+    size_t n = s.n > SHOWN_MAX ? SHOWN_MAX : s.n;
+    while (n < s.n && n > 0 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--;
+    return str_upto(s, n);
+}
+
 static int fail(struct patcher *p, enum err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 static int fail(struct patcher *p, enum err_code code, const char *fmt, ...)
@@ -37,7 +47,9 @@ static int fail(struct patcher *p, enum err_code code, const char *fmt, ...)
     va_end(args);
     if (p->op.n == 0)
         return err_set(p->err, code, "operation %zu: %s", p->number, why);
-    return err_set(p->err, code, "operation %zu (%.*s \"%.*s\"): %s", p->number, STR(p->op), STR(p->path), why);
+    str op = shorten(p->op), path = shorten(p->path);
+    return err_set(p->err, code, "operation %zu (%.*s \"%.*s%s\"): %s", p->number, STR(op), STR(path),
+                   path.n < p->path.n ? "…" : "", why);
 }
 
 /* ---- Limits. ---- */

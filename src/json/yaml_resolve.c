@@ -296,7 +296,11 @@ void yaml_format_real(struct buf *b, double d, int bits)
     struct arena scratch ARENA_SCOPE = {0};
     struct buf text = {.p = memory, .cap = sizeof memory, .arena = &scratch};
     int exponent;
-    if (bits == 32 && fabs(d) <= FLT_MAX)
+    if (bits == 32 && isinf((float)d)) {
+        buf_add_str(b, d < 0 ? S("-.inf") : S(".inf"));
+        return;
+    }
+    if (bits == 32)
         encode_single(&text, (float)d);
     else
         json_encode_number(&text, &(struct json){.type = JSON_REAL, .d = d});

@@ -27,5 +27,5 @@ struct yaml_scalar yaml_resolve(str text, bool dates);
 /* "!!null" "!!bool" … for messages. */
 const char *yaml_scalar_name(enum yaml_scalar_type type);
 /* A finite number in the shortest form that reads back the same, as Go's 'g' prints it: 0.1, 1e+06. With bits = 32 the
- * number is first rounded to single precision (so are the keys of maps). */
+ * number is first rounded to single precision, where it may become .inf (so are the keys of maps). */
 void yaml_format_real(struct buf *b, double d, int bits);
