@@ -27,11 +27,11 @@
 /* ---- Rules: equal ones are one, so that comparing and merging lists is comparing and marking pointers. ---- */
 
 struct agg_rule {
-    struct rule rule; /* points into the same block */
-    struct agg_rule *next;
+    uint64_t mark; /* the last merge that met it */
     uint64_t hash;
     size_t refs;
-    uint64_t mark; /* the last merge that met it */
+    struct agg_rule *next;
+    struct rule rule; /* points into the same block */
 };
 
 struct agg_pool {
@@ -106,8 +106,7 @@ struct agg_member {
 
 struct agg_selector {
     struct agg_node node;
-    struct arena arena; /* of text and selector */
-    str text;
+    str text; /* canonical */
     struct selector selector;
     struct agg_anchor *anchors; /* where it is found; of n places, or in the list of those without */
     size_t n_anchors;
@@ -117,19 +116,20 @@ struct agg_selector {
     uint64_t mark; /* the last matching that met it */
 };
 
+/* What merging looks at stands together in front. */
 struct agg_role {
     struct agg_node node;
+    struct agg_rules rules; /* as stored, or as they are to be stored by who asked last */
+    uint64_t circle;        /* same number: same circle; an aggregate that is in none has its own, a leaf has 0 */
+    size_t circle_n;        /* aggregates in it */
     str name;
     struct agg_labels *labels; /* NULL: none */
-    struct agg_rules rules;    /* as stored, or as they are to be stored by who asked last */
+    struct agg_selector **in;  /* selectors that it is a member of */
+    size_t n_in, cap_in;
     bool is_aggregate;
+    bool is_dirty;        /* an aggregate to look at, in the list of those */
     struct agg_use *uses; /* of an aggregate, in the order of its selectors */
     size_t n_uses;
-    struct agg_selector **in; /* selectors that it is a member of */
-    size_t n_in, cap_in;
-    uint64_t circle; /* same number: same circle; an aggregate that is in none has one of its own, a leaf has 0 */
-    size_t circle_n; /* aggregates in it */
-    bool is_dirty;   /* in the list of those to look at */
     LIST_ENTRY(agg_role) dirty;
 };
 
@@ -151,15 +151,28 @@ void *agg_resize(void *p, size_t size);
 
 /* aggregate_labels.c */
 
+/* A place of one of the two maps, made when it is new. */
+struct agg_place *agg_place_get(struct map *map, str key);
+struct agg_place *agg_place_of_value(struct aggregate_index *ix, str key, str value);
+/* Forgets it if nobody stands there. */
+void agg_place_release(struct agg_place *place);
 /* Puts the role at the places of these labels (a map of strings, or NULL), and at no others. */
 void agg_role_label(struct aggregate_index *ix, struct agg_role *role, const struct json *labels);
+const struct json *agg_labels_of(const struct agg_role *role);
+
+/* Makes the role a member, in front of those from `at` on. */
+void agg_join(struct agg_selector *s, struct agg_role *role, size_t at);
+/* Takes a selector out of the role's list; it is still in the selector's. */
+void agg_forget(struct agg_role *role, size_t at);
 /* Makes the role a member of exactly the selectors that match its labels; marks who uses a selector it joins or leaves. */
 void agg_role_match(struct aggregate_index *ix, struct agg_role *role);
 /* It leaves all selectors. */
 void agg_role_unmatch(struct aggregate_index *ix, struct agg_role *role);
-/* The one selector that says what this LabelSelector says, with its members; made when it is new. text is its canonical
- * text, so it has been read before. */
-struct agg_selector *agg_selector_get(struct aggregate_index *ix, const struct json *object, str text);
+
+/* aggregate_selectors.c */
+
+/* The one selector of this canonical text, with its members; made from a copy when it is new. */
+struct agg_selector *agg_selector_get(struct aggregate_index *ix, const struct selector *selector, str text);
 /* Forgets it if nobody uses it. */
 void agg_selector_release(struct aggregate_index *ix, struct agg_selector *s);
 

@@ -49,9 +49,8 @@ struct draft {
     const struct json *labels;
     struct rules rules;
     bool is_aggregate;
-    const struct json *selectors; /* the list, and for each… */
-    str *texts;                   /* …its canonical text; without bytes: it selects nothing */
-    size_t n;
+    struct aggregate_selectors selectors; /* those that can select something… */
+    str *texts;                           /* …and their canonical texts */
 };
 
 static int read_labels(const struct json *labels, struct err *err)
@@ -68,21 +67,23 @@ static int read_labels(const struct json *labels, struct err *err)
 
 static int read_selectors(struct arena *a, const struct json *role, struct draft *d, struct err *err)
 {
-    const struct json *rule = json_get(role, S("aggregationRule"));
-    struct aggregate_selectors selectors;
-    int rc = aggregate_selectors(a, rule, &selectors, err);
+    struct aggregate_selectors all;
+    int rc = aggregate_selectors(a, json_get(role, S("aggregationRule")), &all, err);
     if (rc < 0)
         return rc;
     d->is_aggregate = aggregate_is(role);
-    d->selectors = json_get(rule, S("clusterRoleSelectors"));
-    d->n = selectors.n;
-    d->texts = ARENA_ARRAY(a, str, selectors.n);
-    for (size_t i = 0; i < selectors.n; i++) {
+    d->texts = ARENA_ARRAY(a, str, all.n);
+    struct selector *kept = ARENA_ARRAY(a, struct selector, all.n);
+    size_t n = 0;
+    for (size_t i = 0; i < all.n; i++) {
         struct buf text = {.arena = a};
-        buf_grow(&text, 1); /* the text of a selector of everything is empty, but it is one */
-        selector_format(&text, &selectors.p[i]);
-        d->texts[i] = selectors.p[i].nothing ? (str){0} : buf_str(&text);
+        if (all.p[i].nothing)
+            continue;
+        selector_format(&text, &all.p[i]);
+        d->texts[n] = buf_str(&text);
+        kept[n++] = all.p[i];
     }
+    d->selectors = (struct aggregate_selectors){kept, n};
     return 0;
 }
 
@@ -130,31 +131,23 @@ static void drop_uses(struct aggregate_index *ix, struct agg_use *uses, size_t n
 
 static bool same_uses(const struct agg_role *role, const struct draft *d)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < d->n; i++) {
-        if (d->texts[i].p == NULL)
-            continue;
-        if (n >= role->n_uses || !str_eq(role->uses[n].selector->text, d->texts[i]))
-            return false;
-        n++;
-    }
-    return n == role->n_uses;
+    bool same = role->n_uses == d->selectors.n;
+    for (size_t i = 0; same && i < role->n_uses; i++)
+        same = str_eq(role->uses[i].selector->text, d->texts[i]);
+    return same;
 }
 
 static void set_uses(struct aggregate_index *ix, struct agg_role *role, const struct draft *d)
 {
-    struct agg_use *former = role->uses, *uses = agg_alloc(d->n * sizeof *uses);
-    size_t former_n = role->n_uses, n = 0;
-    for (size_t i = 0; i < d->n; i++) {
-        if (d->texts[i].p == NULL)
-            continue;
-        uses[n] =
-            (struct agg_use){.selector = agg_selector_get(ix, &d->selectors->items[i], d->texts[i]), .role = role};
-        LIST_INSERT_HEAD(&uses[n].selector->uses, &uses[n], link);
-        n++;
+    struct agg_use *former = role->uses;
+    size_t former_n = role->n_uses;
+    role->n_uses = d->selectors.n;
+    role->uses = agg_alloc(role->n_uses * sizeof *role->uses);
+    for (size_t i = 0; i < role->n_uses; i++) {
+        struct agg_selector *s = agg_selector_get(ix, &d->selectors.p[i], d->texts[i]);
+        role->uses[i] = (struct agg_use){.selector = s, .role = role};
+        LIST_INSERT_HEAD(&s->uses, &role->uses[i], link);
     }
-    role->uses = uses;
-    role->n_uses = n;
     drop_uses(ix, former, former_n);
 }
 

@@ -9,7 +9,7 @@
 
 /* ---- Places. ---- */
 
-static struct agg_place *place_get(struct map *map, str key)
+struct agg_place *agg_place_get(struct map *map, str key)
 {
     struct agg_place *place = map_get(map, key);
     if (place == NULL) {
@@ -22,7 +22,7 @@ static struct agg_place *place_get(struct map *map, str key)
     return place;
 }
 
-static void place_release(struct agg_place *place)
+void agg_place_release(struct agg_place *place)
 {
     if (place->map && LIST_EMPTY(&place->roles) && LIST_EMPTY(&place->selectors)) {
         map_del(place->map, place->key);
@@ -32,9 +32,9 @@ static void place_release(struct agg_place *place)
 
 /* Two labels that read the same here ("a=" with "b=c", "a" with "=b=c"; neither is valid) share a place, which costs a
  * comparison: the selector itself has the last word. */
-static struct agg_place *value_place(struct aggregate_index *ix, str key, str value)
+struct agg_place *agg_place_of_value(struct aggregate_index *ix, str key, str value)
 {
-    return place_get(&ix->by_value, str_fmt(&ix->scratch, "%.*s=%.*s", STR(key), STR(value)));
+    return agg_place_get(&ix->by_value, str_fmt(&ix->scratch, "%.*s=%.*s", STR(key), STR(value)));
 }
 
 /* ---- Labels of a role. ---- */
@@ -43,7 +43,7 @@ static void labels_free(struct agg_labels *labels)
 {
     for (size_t i = 0; labels && i < labels->n; i++) {
         LIST_REMOVE(&labels->at[i], link);
-        place_release(labels->at[i].place);
+        agg_place_release(labels->at[i].place);
     }
     free(labels);
 }
@@ -76,8 +76,8 @@ static struct agg_labels *labels_new(struct aggregate_index *ix, struct agg_role
         if (value.n)
             memcpy(text, value.p, value.n);
         text += value.n;
-        stand(&copy->at[2 * i], role, value_place(ix, key, value));
-        stand(&copy->at[2 * i + 1], role, place_get(&ix->by_key, key));
+        stand(&copy->at[2 * i], role, agg_place_of_value(ix, key, value));
+        stand(&copy->at[2 * i + 1], role, agg_place_get(&ix->by_key, key));
         i++;
     }
     return copy;
@@ -90,7 +90,7 @@ void agg_role_label(struct aggregate_index *ix, struct agg_role *role, const str
     labels_free(former);
 }
 
-static const struct json *labels_of(const struct agg_role *role)
+const struct json *agg_labels_of(const struct agg_role *role)
 {
     return role->labels ? &role->labels->map : NULL;
 }
@@ -111,8 +111,7 @@ static size_t position(const struct agg_selector *s, str name)
     return low;
 }
 
-/* Puts the role in front of the members from `at` on. */
-static void join_at(struct agg_selector *s, struct agg_role *role, size_t at)
+void agg_join(struct agg_selector *s, struct agg_role *role, size_t at)
 {
     if (s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 4;
@@ -128,8 +127,8 @@ static void join_at(struct agg_selector *s, struct agg_role *role, size_t at)
     role->in[role->n_in++] = s;
 }
 
-/* Takes the selector out of the role's list; the last one gets its place. */
-static void forget(struct agg_role *role, size_t at)
+/* The last one gets the place that becomes free. */
+void agg_forget(struct agg_role *role, size_t at)
 {
     struct agg_selector *last = role->in[--role->n_in];
     if (at < role->n_in) {
@@ -142,7 +141,7 @@ static void leave(struct agg_selector *s, struct agg_role *role)
 {
     size_t at = position(s, role->name);
     assert(at < s->n && s->members[at].role == role);
-    forget(role, s->members[at].at);
+    agg_forget(role, s->members[at].at);
     s->n--;
     memmove(s->members + at, s->members + at + 1, (s->n - at) * sizeof *s->members);
 }
@@ -159,7 +158,7 @@ static void try_place(struct found *f, const struct agg_place *place)
     LIST_FOREACH(anchor, &place->selectors, link)
     {
         struct agg_selector *s = anchor->selector;
-        if (s->mark != f->ix->marks && selector_matches(&s->selector, labels_of(f->role))) {
+        if (s->mark != f->ix->marks && selector_matches(&s->selector, agg_labels_of(f->role))) {
             s->mark = f->ix->marks;
             *vec_push(&f->ix->scratch, &f->matching) = s;
         }
@@ -185,7 +184,7 @@ void agg_role_match(struct aggregate_index *ix, struct agg_role *role)
         size_t at = position(*it, role->name);
         if (at < (*it)->n && (*it)->members[at].role == role)
             continue;
-        join_at(*it, role, at);
+        agg_join(*it, role, at);
         agg_mark_users(ix, *it);
     }
 }
@@ -200,105 +199,4 @@ void agg_role_unmatch(struct aggregate_index *ix, struct agg_role *role)
     free((void *)role->in);
     role->in = NULL;
     role->cap_in = 0;
-}
-
-/* ---- Selectors. ---- */
-
-/* The term by which to find the selector: with the fewest values, else one that at least demands a key. */
-static const struct selector_term *anchor_term(const struct selector *s)
-{
-    const struct selector_term *best = NULL;
-    for (size_t i = 0; i < s->n; i++) {
-        const struct selector_term *t = &s->terms[i];
-        bool by_value = t->op == SELECTOR_IN || t->op == SELECTOR_EQUALS || t->op == SELECTOR_DOUBLE_EQUALS;
-        bool fewer = best == NULL || best->op == SELECTOR_EXISTS || t->n < best->n;
-        if (by_value ? fewer : t->op == SELECTOR_EXISTS && best == NULL)
-            best = t;
-    }
-    return best;
-}
-
-static void drop_anchor(struct agg_selector *s, struct agg_place *place)
-{
-    struct agg_anchor *anchor = &s->anchors[s->n_anchors++];
-    *anchor = (struct agg_anchor){.place = place, .selector = s};
-    LIST_INSERT_HEAD(&place->selectors, anchor, link);
-}
-
-static void anchor(struct aggregate_index *ix, struct agg_selector *s)
-{
-    const struct selector_term *term = anchor_term(&s->selector);
-    s->anchors = agg_alloc((term && term->n ? term->n : 1) * sizeof *s->anchors);
-    if (term == NULL)
-        drop_anchor(s, &ix->rest);
-    else if (term->op == SELECTOR_EXISTS)
-        drop_anchor(s, place_get(&ix->by_key, term->key));
-    for (size_t i = 0; term && i < term->n; i++) {
-        if (i == 0 || !str_eq(term->values[i], term->values[i - 1])) /* sorted; each role must be met once */
-            drop_anchor(s, value_place(ix, term->key, term->values[i]));
-    }
-}
-
-static void admit(struct agg_selector *s, struct agg_role *role)
-{
-    if (selector_matches(&s->selector, labels_of(role)))
-        join_at(s, role, s->n);
-}
-
-static int by_name(const void *x, const void *y)
-{
-    const struct agg_member *a = x, *b = y;
-    return str_cmp(a->role->name, b->role->name);
-}
-
-static void gather(struct aggregate_index *ix, struct agg_selector *s)
-{
-    if (s->anchors[0].place == &ix->rest) {
-        str name;
-        void *role;
-        for (size_t at = 0; map_next(&ix->roles, &at, &name, &role);)
-            admit(s, role);
-    } else {
-        for (size_t i = 0; i < s->n_anchors; i++) {
-            struct agg_label *label;
-            LIST_FOREACH(label, &s->anchors[i].place->roles, link) admit(s, label->role);
-        }
-    }
-    if (s->n)
-        qsort(s->members, s->n, sizeof *s->members, by_name);
-}
-
-struct agg_selector *agg_selector_get(struct aggregate_index *ix, const struct json *object, str text)
-{
-    struct agg_selector *s = map_get(&ix->selectors, text);
-    if (s)
-        return s;
-    struct err err;
-    s = agg_alloc(sizeof *s);
-    *s = (struct agg_selector){0};
-    s->text = str_dup(&s->arena, text);
-    int rc = selector_from_object(&s->arena, object, &s->selector, &err);
-    assert(rc == 0); /* it has been read before */
-    (void)rc;
-    anchor(ix, s);
-    gather(ix, s);
-    map_set(&ix->selectors, s->text, s);
-    return s;
-}
-
-void agg_selector_release(struct aggregate_index *ix, struct agg_selector *s)
-{
-    if (!LIST_EMPTY(&s->uses))
-        return;
-    for (size_t i = 0; i < s->n; i++)
-        forget(s->members[i].role, s->members[i].at);
-    for (size_t i = 0; i < s->n_anchors; i++) {
-        LIST_REMOVE(&s->anchors[i], link);
-        place_release(s->anchors[i].place);
-    }
-    map_del(&ix->selectors, s->text);
-    free(s->anchors);
-    free(s->members);
-    arena_done(&s->arena);
-    free(s);
 }
