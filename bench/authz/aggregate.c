@@ -65,7 +65,7 @@ static struct merging merging_of(struct arena *a, size_t n)
     struct json *labels = ARENA_NEW(a, struct json);
     struct err err;
     *labels = decode(a, S("{\"t\":\"a\"}"));
-    if (aggregate_selectors(a, &rule, &m.selectors, &err) < 0)
+    if (aggregate_selectors_parse(a, &rule, &m.selectors, &err) < 0)
         exit(1);
     for (size_t i = 0; i < n; i++) {
         struct json rules = decode(a, str_fmt(a,

@@ -6,8 +6,8 @@ bool aggregate_is(const struct json *cluster_role)
     return !json_is_null(json_get(cluster_role, S("aggregationRule")));
 }
 
-int aggregate_selectors(struct arena *a, const struct json *aggregation_rule, struct aggregate_selectors *ret,
-                        struct err *err)
+int aggregate_selectors_parse(struct arena *a, const struct json *aggregation_rule, struct aggregate_selectors *ret,
+                              struct err *err)
 {
     const struct json *list = json_get(aggregation_rule, S("clusterRoleSelectors"));
     if (!json_is_null(aggregation_rule) && !json_is_obj(aggregation_rule))

@@ -9,11 +9,12 @@
  * and it never counts for itself. Where aggregates select each other in a circle, this is the smallest answer: a rule
  * is there only because a leaf that can be reached has it. Take the leaf away and the rule is gone, in the whole circle.
  *
- *     a chain:  x ──► view ──► edit ──► admin        a circle:  x ──► a ──► b ◄── y
- *                     y ─────────┘                                      ▲     │
- *               view = x   edit = x y   admin = x y                     └─────┘
- *                                                               a = x y   b = y x
- *     ("──►": is selected by; x and y are leaves. In the circle both have y only as long as there is the leaf y.)
+ *     a chain:   x ──► view ──► edit ──► admin          a circle:   x ──► a ──► b ◄── y
+ *                          y ────┘                                        ▲     │
+ *                                                                         └─────┘
+ *     view = x     edit = x y     admin = x y           a = x y     b = y x
+ *
+ *     ("──►": is selected by; x and y are leaves. The circle has the rules of y as long as there is y.)
  *
  * Order: selector by selector as written, in each the roles by name (byte order), in each their rules as they stand. Of equal
  * rules (rule_equal) the first counts. In a circle each aggregate lists what it selects outside of the circle first, then
@@ -36,8 +37,8 @@ struct aggregate_selectors {
 
 /* The selectors of an aggregationRule; NULL and null have none. ERR_INVALID when one cannot be read: nobody may guess what it
  * was to select. */
-int aggregate_selectors(struct arena *a, const struct json *aggregation_rule, struct aggregate_selectors *ret,
-                        struct err *err);
+int aggregate_selectors_parse(struct arena *a, const struct json *aggregation_rule, struct aggregate_selectors *ret,
+                              struct err *err);
 
 /* ---- One aggregate, from the rules that the roles have now: what Kubernetes' controller writes. ---- */
 

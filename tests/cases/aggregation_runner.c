@@ -191,7 +191,7 @@ static struct rules merge(struct state *s, const struct case_section *at, const 
         if (rules_from_json(a, json_get(role, S("rules")), &sources[n++].rules, &err) < 0)
             case_fail(s->c, at, "%s", err.msg);
     }
-    if (aggregate_selectors(a, json_get(aggregate, S("aggregationRule")), &selectors, &err) < 0)
+    if (aggregate_selectors_parse(a, json_get(aggregate, S("aggregationRule")), &selectors, &err) < 0)
         case_fail(s->c, at, "%s", err.msg);
     return aggregate_merge(a, object_name(aggregate), selectors, sources, n);
 }
