@@ -274,12 +274,12 @@ static bool cover_product(struct covers *c, struct axis axes[])
 static bool cover_rule(struct covers *c, const struct rule *r)
 {
     bool covered = true;
-    if (r->verbs.n && r->api_groups.n && r->resources.n)
+    if (r->verbs.n && r->api_groups.n && r->resources.n && !c->scope.owner.all_resources)
         covered = cover_product(c, (struct axis[COVERS_PRODUCT]){{.kind = COVERS_GROUP, .values = r->api_groups},
                                                                  {.kind = COVERS_RESOURCE, .values = r->resources},
                                                                  {.kind = COVERS_VERB, .values = r->verbs},
                                                                  {.kind = COVERS_NAME, .values = r->resource_names}});
-    if (r->verbs.n && r->non_resource_urls.n && (covered || c->tell))
+    if (r->verbs.n && r->non_resource_urls.n && !c->scope.owner.all_urls && (covered || c->tell))
         covered &= cover_product(c, (struct axis[COVERS_PRODUCT]){{.kind = COVERS_NONE},
                                                                   {.kind = COVERS_URL, .values = r->non_resource_urls},
                                                                   {.kind = COVERS_VERB, .values = r->verbs},

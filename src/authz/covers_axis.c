@@ -3,13 +3,22 @@
 
 #include <stdlib.h>
 
-enum { MAX_BITS = 1 << 20 }; /* words of class sets on one axis */
+enum {
+    MAX_BITS = 1 << 20, /* words of class sets on one axis */
+    URL_STEPS = 8,      /* what it takes to copy and sort one pattern that fits */
+};
 
 void covers_scope_init(struct covers_scope *s, struct arena *kept, struct rules owner)
 {
+    struct rule_set distinct = {.arena = kept}; /* many bindings to one role hold its rules many times */
+    rules_each(owner, rule)
+    {
+        rule_set_add(&distinct, rule);
+    }
+    rule_set_done(&distinct);
     *s = (struct covers_scope){.work = COVERS_MAX_WORK};
-    covers_owner_init(&s->owner, kept, owner);
-    s->candidate_of = ARENA_ARRAY(kept, uint32_t, owner.n);
+    covers_owner_init(&s->owner, kept, rule_set_rules(&distinct));
+    s->candidate_of = ARENA_ARRAY(kept, uint32_t, distinct.rules.n);
 }
 
 void covers_scope_reset(struct covers_scope *s)
@@ -68,7 +77,7 @@ static bool find_values(struct covers_scope *s, struct axis *ax)
         struct covers_found *f = &ax->found[i];
         *f = covers_owner_find(&s->owner, (enum covers_axis)ax->kind, ax->values.p[ax->order[i]], &s->scratch);
         ax->n_found += f->run[0].n + f->run[1].n;
-        if (!covers_spend(s, 1 + (ax->kind == COVERS_URL ? f->run[0].n : 0)))
+        if (!covers_spend(s, 1 + (ax->kind == COVERS_URL ? f->run[0].n * URL_STEPS : 0)))
             return false;
     }
     return true;

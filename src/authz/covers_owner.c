@@ -93,6 +93,12 @@ void covers_owner_init(struct covers_owner *o, struct arena *a, struct rules rul
         init_axis(o, a, (enum covers_axis)axis);
         finish(&o->lists[axis]);
     }
+    const int all = 1 << COVERS_GROUP | 1 << COVERS_RESOURCE | 1 << COVERS_VERB | 1 << COVERS_NAME;
+    const int urls = 1 << COVERS_URL | 1 << COVERS_VERB;
+    for (size_t i = 0; i < rules.n; i++) {
+        o->all_resources |= (o->any_of[i] & all) == all;
+        o->all_urls |= (o->any_of[i] & urls) == urls;
+    }
     finish(&o->any_sub);
     url_patterns_sort(o->urls, o->n_urls);
 }

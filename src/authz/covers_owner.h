@@ -30,8 +30,9 @@ struct covers_owner {
     struct covers_postings any_sub;            /* "/log" of resources "*" + "/log" */
     struct url_pattern *urls;
     size_t n_urls;
-    covers_ids any[COVERS_AXES]; /* rules that cover everything on the axis */
-    uint8_t *any_of;             /* by rule: bit 1 << axis, the same */
+    covers_ids any[COVERS_AXES];  /* rules that cover everything on the axis */
+    uint8_t *any_of;              /* by rule: bit 1 << axis, the same */
+    bool all_resources, all_urls; /* one rule covers every atom of that sort: cluster-admin and the like */
 };
 
 /* Rules that cover one value, other than those that cover everything: two runs of postings, each by rule. A rule may be in

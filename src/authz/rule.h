@@ -61,7 +61,7 @@ bool rule_matches_path(const struct rule *rule, str path);
 
 enum {
     COVERS_MAX_ATOMS = 10000,  /* missing atoms told one by one */
-    COVERS_MAX_WORK = 1 << 23, /* steps, some hundredths of a second */
+    COVERS_MAX_WORK = 1 << 23, /* steps, about a tenth of a second */
 };
 
 /* What is not covered. Both lists are empty when everything is. */
