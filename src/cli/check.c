@@ -134,7 +134,7 @@ static void check_builtin(struct report *r, const struct kind *kind, struct json
     for (size_t i = 0; i < notes.list.n; i++)
         tell(r, notes.list.p[i]);
     meta_validate(&errs, kind, object);
-    if (rbac_kind_of(kind) != RBAC_NONE) {
+    if (rbac_kind_of(kind) != AUTHZ_UNKNOWN) {
         rbac_default(a, kind, object);
         rbac_validate(&errs, kind, object);
     } else if (is_crd(object)) {
