@@ -6,14 +6,16 @@
 
 struct walk {
     struct field_errors *errs;
+    bool is_root;
     bool inside_meta; /* below apiVersion, kind or metadata of an embedded resource */
 };
 
-static void check_pruned(struct field_errors *errs, schema_node node, const struct json *value, const struct step *at)
+static void check_pruned(struct field_errors *errs, schema_node node, bool is_resource, const struct json *value,
+                         const struct step *at)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct json pruned = json_dup(&scratch, value);
-    schema_prune(node, &pruned, &(struct schema_prune_args){.is_resource = schema_node_is_resource(node)});
+    schema_prune(node, &pruned, &(struct schema_prune_args){.is_resource = is_resource});
     if (!json_equal(&pruned, value))
         crd_invalid(errs, at, field_value(errs->arena, value), "must not have unknown fields");
 }
@@ -24,8 +26,8 @@ static void check_default(const struct walk *w, schema_node node, const struct j
     struct buf base = {.arena = errs->arena};
     schema_path_format(&base, at, true);
     if (!w->inside_meta)
-        check_pruned(errs, node, value, at);
-    (void)schema_validate_default(node, buf_str(&base), value, errs);
+        check_pruned(errs, node, w->is_root || schema_node_is_resource(node), value, at);
+    (void)schema_validate_default(node, buf_str(&base), value, w->is_root, errs);
 }
 
 static void walk(const struct walk *w, schema_node node, const struct json *schema, const struct step *path)
@@ -37,6 +39,7 @@ static void walk(const struct walk *w, schema_node node, const struct json *sche
         under.inside_meta = false;
     if (!json_is_null(value))
         check_default(&under, node, value, AT(path, S("default")));
+    under.is_root = false;
     if (json_is_obj(items))
         walk(&under, schema_items(node), items, AT(path, S("items")));
     json_each_member(props, m)
@@ -53,6 +56,6 @@ void crd_check_defaults(struct field_errors *errs, const struct json *schema, co
     struct schema *compiled;
     if (schema_compile(schema, &compiled, NULL) < 0)
         return; /* a type nobody knows: crd_check_openapi says so */
-    walk(&(struct walk){.errs = errs}, schema_root(compiled), schema, path);
+    walk(&(struct walk){.errs = errs, .is_root = true}, schema_root(compiled), schema, path);
     schema_free(compiled);
 }

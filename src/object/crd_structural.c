@@ -35,12 +35,8 @@ static void forbid_shape(struct field_errors *errs, const struct keywords *kw, c
     };
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         enum keyword k = shape[i].keyword;
-        const struct json *v = kw->at[k];
-        bool empty =
-            v == NULL || (v->type == JSON_BOOL && !v->b) ||
-            (v->type == JSON_STR && v->n == 0 && k != KW_X_LIST_TYPE && k != KW_X_MAP_TYPE && k != KW_DEFAULT) ||
-            (v->type == JSON_ARR && v->n == 0 && k != KW_DEFAULT);
-        if (!empty || (k == KW_DEFAULT && v))
+        bool is_pointer = k == KW_X_LIST_TYPE || k == KW_X_MAP_TYPE;
+        if (keyword_counts(kw, k) || (is_pointer && kw->at[k]))
             crd_forbidden(errs, AT(path, str_of(keyword_name(k))), shape[i].text);
     }
     if (json_get(kw->at[KW_PROPERTIES], S("metadata")))
@@ -92,7 +88,7 @@ static bool is_only_type(const struct json *schema, const char *type)
     struct keywords kw;
     keywords_read(schema, &kw);
     for (int k = 0; k < KW_COUNT; k++) {
-        if ((kw.at[k] != NULL) != (k == KW_TYPE))
+        if (keyword_counts(&kw, k) != (k == KW_TYPE))
             return false;
     }
     return str_eq(keyword_text(&kw, KW_TYPE), str_of(type));
@@ -139,11 +135,8 @@ static bool is_plain_metadata(const struct json *schema)
     struct keywords kw;
     keywords_read(schema, &kw);
     for (int k = 0; k < KW_COUNT; k++) {
-        const struct json *v = kw.at[k];
         bool free = k == KW_TYPE || k == KW_DEFAULT || k == KW_PROPERTIES || k == KW_EXTERNAL_DOCS || k == KW_EXAMPLE;
-        bool empty = v == NULL || (v->type == JSON_BOOL && !v->b && k != KW_ADDITIONAL_PROPERTIES) ||
-                     (v->type == JSON_STR && v->n == 0) || (v->type == JSON_ARR && v->n == 0);
-        if (!free && !empty)
+        if (!free && (keyword_counts(&kw, k) || (k == KW_ADDITIONAL_PROPERTIES && kw.at[k])))
             return false;
     }
     json_each_member(kw.at[KW_PROPERTIES], m)

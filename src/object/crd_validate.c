@@ -237,7 +237,7 @@ static str versions_value(const struct crd *c)
                           "SelectableFields:[]apiextensions.SelectableField(nil)}"));
     }
     buf_add_char(&b, '}');
-    return json_len(c->versions) ? buf_str(&b) : S("[]apiextensions.CustomResourceDefinitionVersion(nil)");
+    return c->versions ? buf_str(&b) : S("[]apiextensions.CustomResourceDefinitionVersion(nil)");
 }
 
 static bool has_name_twice(const struct json *versions)

@@ -53,6 +53,8 @@ static bool check_type(struct validation *v, const struct node *node, const stru
         return true;
     if ((node->type == TYPE_INTEGER || node->type == TYPE_INT_OR_STRING) && is_integer_like(value))
         return true;
+    if (node->type == TYPE_INT_OR_STRING && v->is_default)
+        return true;
     if (v->errs == NULL)
         return false;
     uint32_t format = schema_check_arg(v->schema, node, CHECK_FORMAT);

@@ -12,6 +12,7 @@ struct validation {
     const struct schema *schema;
     str base;
     struct field_errors *errs; /* NULL: only the answer matters */
+    bool is_default;           /* of a schema: there, upstream does not know the type of int-or-string */
     bool brackets;             /* write members under additionalProperties as a[b], not a.b */
     uint32_t matches; /* checks passed so far: tells the closest of several alternatives, counted as upstream */
     struct pattern_scratch *scratch;
@@ -20,8 +21,10 @@ struct validation {
 /* Checks a value and everything below it. */
 bool validate_value(struct validation *v, uint32_t at, const struct json *value, const struct step *path);
 
-/* A default: embedded resources first, then, if these are fine, the schema's own rules; lists are not compared. */
-bool schema_validate_default(schema_node node, str base, const struct json *value, struct field_errors *errs);
+/* A default: embedded resources first, then, if these are fine, the schema's own rules; lists are not compared. At the
+ * root of a schema the value is a resource itself. */
+bool schema_validate_default(schema_node node, str base, const struct json *value, bool is_root,
+                             struct field_errors *errs);
 
 /* The checks of one value that do not look into its members or items: those that come before looking there and those
  * that come after. */

@@ -84,6 +84,15 @@ enum keyword_form keyword_form(enum keyword k);
 /* What is wrong with the form of a keyword's value ("must be a string"), or NULL. */
 const char *keyword_misformed(enum keyword k, const struct json *v);
 
+/* Given, and not false or empty: what Go keeps of it. */
+static inline bool keyword_counts(const struct keywords *k, enum keyword which)
+{
+    const struct json *v = k->at[which];
+    if (v == NULL || which == KW_DEFAULT)
+        return v != NULL;
+    return v->type == JSON_BOOL ? v->b : v->type == JSON_STR || v->type == JSON_ARR ? v->n > 0 : true;
+}
+
 static inline str keyword_text(const struct keywords *k, enum keyword which)
 {
     return json_text(k->at[which]);

@@ -205,11 +205,14 @@ static bool is_blocking(const struct field_errors *errs, size_t first)
 static const struct search embedded = {NODE_EMBEDDED, NODE_HAS_EMBEDDED, search_embedded};
 static const struct search unique = {NODE_SET | NODE_LIST_MAP, NODE_HAS_UNIQUE, search_unique};
 
-bool schema_validate_default(schema_node n, str base, const struct json *value, struct field_errors *errs)
+bool schema_validate_default(schema_node n, str base, const struct json *value, bool is_root, struct field_errors *errs)
 {
     struct pattern_scratch scratch = {0};
-    struct validation v = {.schema = n.schema, .base = base, .errs = errs, .scratch = &scratch, .brackets = true};
+    struct validation v = {.schema = n.schema, .base = base, .errs = errs, .scratch = &scratch, .is_default = true};
+    v.brackets = true;
     bool ok = n.at == 0 || search(&v, n.at, value, &embedded, NULL);
+    if (is_root && json_is_obj(value) && !schema_node_is_resource(n))
+        ok = check_embedded(&v, value, NULL) && ok;
     v.brackets = false;
     ok = ok && (n.at == 0 || validate_value(&v, n.at, value, NULL));
     pattern_scratch_done(&scratch);
