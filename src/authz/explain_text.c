@@ -71,6 +71,10 @@ static void add_resource(struct buf *b, const struct authz_attributes *what)
 /* delete pods "web-0" in the namespace "team-a" */
 static void add_request(struct buf *b, const struct authz_attributes *what)
 {
+    if (!authz_is_request(what)) {
+        buf_add_str(b, S("do what is not asked for"));
+        return;
+    }
     buf_add_str(b, what->verb);
     if (!what->is_resource) {
         add_quoted(b, " the path ", what->path);
@@ -173,7 +177,7 @@ static void add_miss(struct buf *b, size_t number, const struct explanation *e, 
 static void add_remedy(struct buf *b, const struct explain_remedy *remedy)
 {
     if (remedy->rule.verbs.n == 0) {
-        buf_add_str(b, S("\nnothing is asked for, so nothing could allow it"));
+        buf_add_str(b, S("\nno rule would allow it"));
         return;
     }
     buf_add_str(b, S("\nsmallest rule that would allow it: "));
