@@ -135,7 +135,7 @@ static bool take_offset(str *s, int *seconds)
 {
     int hours, minutes;
     *seconds = 0;
-    if (take_char(s, "Zz"))
+    if (take_char(s, "Z"))
         return true;
     bool minus = s->n && s->p[0] == '-';
     if (!take_char(s, "+-") || !take_digits(s, 2, &hours) || !take_char(s, ":") || !take_digits(s, 2, &minutes) ||
@@ -159,7 +159,7 @@ bool time_parse(str s, int64_t *ret_seconds, uint32_t *ret_nanos)
     int year, month, day, hour, minute, second, offset;
     uint32_t nanos;
     bool date = take_digits(&s, 4, &year) && take_char(&s, "-") && take_digits(&s, 2, &month) && take_char(&s, "-") &&
-                take_digits(&s, 2, &day) && take_char(&s, "Tt");
+                take_digits(&s, 2, &day) && take_char(&s, "T");
     bool rest = date && take_digits(&s, 2, &hour) && take_char(&s, ":") && take_digits(&s, 2, &minute) &&
                 take_char(&s, ":") && take_digits(&s, 2, &second) && take_decimals(&s, &nanos) &&
                 take_offset(&s, &offset) && s.n == 0;

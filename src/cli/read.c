@@ -20,7 +20,7 @@ static int read_fd(struct arena *a, int fd, const char *path, str *ret, struct e
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+            return err_set(err, ERR_IO, "%s: %m", path);
         b.n += (size_t)n;
         if (b.n > READ_MAX_FILE)
             return err_set(err, ERR_TOO_LARGE, "%s: more than %d bytes", path, READ_MAX_FILE);
@@ -75,7 +75,7 @@ static int read_directory(struct arena *a, const char *path, int depth, read_obj
         return err_set(err, ERR_IO, "%s: directories nested deeper than %d", path, READ_MAX_DEPTH);
     int n = scandir(path, &names, is_wanted, alphasort), r = 0;
     if (n < 0)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+        return err_set(err, ERR_IO, "%s: %m", path);
     for (int i = 0; i < n; i++) {
         str child = str_fmt(a, "%s/%s", path, names[i]->d_name);
         if (r == 0)
@@ -91,7 +91,7 @@ static int read_at(struct arena *a, const char *path, int depth, read_objects *o
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC), r = 0;
     if (fd < 0 || fstat(fd, &st) < 0)
-        r = err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+        r = err_set(err, ERR_IO, "%s: %m", path);
     else if (S_ISDIR(st.st_mode))
         r = read_directory(a, path, depth, objects, err);
     else

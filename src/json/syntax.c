@@ -188,26 +188,54 @@ static void look_through(struct look *l)
     } while (l->depth);
 }
 
+/* Where the text may not end: Go's reader looks at a blank behind the last byte, and these places do not take one. */
+static bool is_inside_token(const char *where)
+{
+    return (str_has_prefix(str_of(where), S("in ")) && strcmp(where, "in string literal") != 0) ||
+           str_has_suffix(str_of(where), S("in numeric literal"));
+}
+
+/* Well-formed, but there is no such number: 1e400. */
+static int number_error(str text, size_t at, struct err *err)
+{
+    size_t end = at;
+    while (end < text.n && (is_digit(text.p[end]) || (text.p[end] && strchr("+-.eE", text.p[end]))))
+        end++;
+    return err_set(err, ERR_BAD_REQUEST, "json: cannot unmarshal number %.*s into Go value of type float64",
+                   (int)(end - at), text.p + at);
+}
+
+/* As Go quotes a byte, which it takes for a character. c < 0: the blank behind the end. */
+static void add_char(struct buf *b, int c)
+{
+    char text[2] = {(char)(0xc0 | (c >> 6 & 3)), (char)(0x80 | (c & 0x3f))};
+    if (c < 0 || c == '"') {
+        buf_fmt(b, "'%c'", c < 0 ? ' ' : c);
+    } else if (c == '\'') {
+        buf_add_str(b, S("'\\''"));
+    } else {
+        size_t from = b->n;
+        buf_add_quoted(b, c < 0x80 ? (str){&(char){(char)c}, 1} : (str){text, 2});
+        b->p[from] = b->p[b->n - 1] = '\'';
+    }
+}
+
 int json_syntax_error(str text, const char *fallback, size_t at, struct err *err)
 {
+    struct arena scratch ARENA_SCOPE = {0};
+    struct buf b = {.arena = &scratch};
     struct look l = {.text = text};
     look_through(&l);
+    if (l.where == NULL && at < text.n && (is_digit(text.p[at]) || text.p[at] == '-'))
+        return number_error(text, at, err);
     if (l.where == NULL)
         return err_set(err, ERR_BAD_REQUEST, "%s at byte %zu", fallback, at);
-    if (l.at >= text.n)
+    if (peek(&l) < 0 && !is_inside_token(l.where))
         return err_set(err, ERR_BAD_REQUEST, "unexpected end of JSON input");
-    char c[16] = {0};
-    struct buf quoted = {.p = c, .cap = sizeof c};
-    if (text.p[l.at] == '\'') {
-        buf_add_str(&quoted, S("'\\''"));
-    } else if (text.p[l.at] == '"') {
-        buf_add_str(&quoted, S("'\"'"));
-    } else {
-        buf_add_quoted(&quoted, (str){text.p + l.at, 1});
-        c[0] = c[quoted.n - 1] = '\'';
-    }
+    buf_add_str(&b, S("invalid character "));
+    add_char(&b, peek(&l));
+    buf_fmt(&b, " %s", l.where);
     if (l.literal)
-        return err_set(err, ERR_BAD_REQUEST, "invalid character %.*s in literal %s (expecting '%c')",
-                       STR(buf_str(&quoted)), l.literal, l.expecting);
-    return err_set(err, ERR_BAD_REQUEST, "invalid character %.*s %s", STR(buf_str(&quoted)), l.where);
+        buf_fmt(&b, " %s (expecting '%c')", l.literal, l.expecting);
+    return err_set(err, ERR_BAD_REQUEST, "%.*s", STR(buf_str(&b)));
 }
