@@ -21,6 +21,8 @@ void crd_invalid(struct field_errors *errs, const struct step *at, str value, co
 void crd_invalid_text(struct field_errors *errs, const struct step *at, str value, const char *text);
 /* "Unsupported value: "x": supported values: "a", "b"", the names parted by blanks. */
 void crd_unsupported(struct field_errors *errs, const struct step *at, str value, const char *names);
+/* The value must be there and among the names. */
+void crd_check_choice(struct field_errors *errs, const struct step *at, str value, const char *names);
 /* A list of strings as Go's %#v: []string{"a", "b"}. */
 str crd_strings(struct arena *a, const struct json *list);
 
@@ -43,6 +45,10 @@ void crd_check_structural(struct field_errors *errs, const struct json *schema, 
 void crd_check_defaults(struct field_errors *errs, const struct json *schema, const struct step *path);
 /* Why the schema cannot be made structural at all ("OpenAPIV3Schema '$ref' is not supported"), or NULL. */
 const char *crd_unstructural(const struct json *schema);
+
+void crd_check_conversion(struct field_errors *errs, const struct json *spec, const struct step *at);
+
+enum { CRD_MAX_VERSIONS = 1000 }; /* far beyond any use; keeps pairwise comparison cheap */
 
 /* ---- Paths ---- */
 

@@ -43,6 +43,21 @@ void crd_unsupported(struct field_errors *errs, const struct step *at, str value
                     STR(buf_str(&list)));
 }
 
+void crd_check_choice(struct field_errors *errs, const struct step *at, str value, const char *names)
+{
+    str rest = str_of(names), name;
+    if (value.n == 0) {
+        crd_required(errs, at, "");
+        return;
+    }
+    while (rest.n) {
+        str_cut(rest, ' ', &name, &rest);
+        if (str_eq(name, value))
+            return;
+    }
+    crd_unsupported(errs, at, value, names);
+}
+
 str crd_strings(struct arena *a, const struct json *list)
 {
     struct buf b = {.arena = a};
