@@ -133,7 +133,7 @@ static void settle(struct applying *ap, struct fieldset change)
     managed_sweep(&ap->managed);
 }
 
-static int apply_fully(struct applying *ap, struct apply_result *ret, struct err *err)
+static int merge_and_settle(struct applying *ap, struct apply_result *ret, struct err *err)
 {
     struct fieldset change;
     conflict_sets conflicts = {0};
@@ -178,15 +178,10 @@ static const struct json *own_entry(const struct apply_args *args)
     return NULL;
 }
 
-int apply_patch(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
+int apply_thoroughly(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
 {
     struct applying ap = {.arena = a, .args = args, .live = json_obj(), .managed = {.arena = a}};
-    const struct json *own = own_entry(args);
     *ret = (struct apply_result){0};
-    if (own && apply_is_noop(args, own)) {
-        ret->object = *args->live;
-        return 0;
-    }
     if (managed_decode(a, managed_of(args->live), &ap.managed, err) < 0)
         return err_wrap(err, "failed to decode managed fields");
     int rc = check_config(a, args, err);
@@ -198,5 +193,14 @@ int apply_patch(struct arena *a, const struct apply_args *args, struct apply_res
         rc = begin_tracking(&ap, err);
     else
         managed_reconcile(&ap.managed, &args->write);
-    return rc < 0 ? rc : apply_fully(&ap, ret, err);
+    return rc < 0 ? rc : merge_and_settle(&ap, ret, err);
+}
+
+int apply_patch(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
+{
+    const struct json *own = own_entry(args);
+    if (!own || !apply_is_noop(args, own))
+        return apply_thoroughly(a, args, ret, err);
+    *ret = (struct apply_result){.object = *args->live};
+    return 0;
 }

@@ -187,7 +187,7 @@ static int diff_one(struct diff *d, const struct typed *t, const struct json *ol
     {
         struct typed child;
         const struct fieldset_elem name = fieldset_name(json_key(m));
-        typed_field(t, json_key(m), &child);
+        typed_member(t, m, &child);
         rc = rc ? rc : diff_put(d, &name, &child, old ? &m->val : NULL, old ? NULL : &m->val);
     }
     return rc ? rc : diff_present(d, t, old, next);

@@ -116,20 +116,29 @@ static struct json merge_list(struct arena *a, const struct typed *t, const stru
     return same_items(&w.out, live) ? *live : w.out;
 }
 
+/* Records of built-in kinds hold no null, and no empty map or list, where Go leaves them out. */
+static bool is_unset(const struct typed *t, const struct json *v)
+{
+    if (t->source != TYPED_SHAPE || t->present)
+        return false;
+    return json_is_null(v) || (json_len(v) == 0 && v->type >= JSON_ARR && t->card != SHAPE_ONE);
+}
+
 static struct json merge_map(struct arena *a, const struct typed *t, const struct json *live, const struct json *config)
 {
     struct json_index known JSON_INDEX_SCOPE;
     struct json out = *live;
-    bool copied = false;
+    bool copied = false, unset = false;
     json_index_init(&known, live);
     json_each_member(config, m)
     {
         struct typed child;
         const struct json_member *old = json_index_find(&known, json_key(m));
-        typed_field(t, json_key(m), &child);
+        typed_member(t, m, &child);
         struct json v = old ? merge(a, &child, &old->val, &m->val) : m->val;
-        if (old && value_is_shared(&v, &old->val))
+        if (old ? value_is_shared(&v, &old->val) : is_unset(&child, &v))
             continue;
+        unset |= json_is_null(&v) && is_unset(&child, &v);
         if (!copied)
             out = json_dup_top(a, live);
         copied = true;
@@ -137,6 +146,10 @@ static struct json merge_map(struct arena *a, const struct typed *t, const struc
             out.members[old - live->members].val = v;
         else
             json_add(a, &out, json_key(m), v);
+    }
+    for (uint32_t i = unset ? out.n : 0; i > 0; i--) {
+        if (json_is_null(&out.members[i - 1].val))
+            json_remove_at(&out, i - 1);
     }
     return out;
 }
@@ -185,6 +198,8 @@ static bool prune_child(const struct pruning *p, const struct fieldset_elem *ele
     return false;
 }
 
+/* A map that loses its last member is empty, as its managers want it; Kubernetes makes it null, which validation then
+ * refuses. In built-in kinds it is left out. */
 static struct json prune_map(const struct pruning *p, const struct typed *t, const struct json *v)
 {
     struct json out = json_obj_sized(p->arena, v->n);
@@ -194,10 +209,10 @@ static struct json prune_map(const struct pruning *p, const struct typed *t, con
         struct typed child;
         struct json kept = m->val;
         const struct fieldset_elem name = fieldset_name(json_key(m));
-        bool is_field = typed_field(t, json_key(m), &child) == TYPED_FIELD;
+        bool is_field = typed_member(t, m, &child) == TYPED_FIELD;
         bool drop = prune_child(p, &name, &child, is_field, &kept);
         changed |= drop || !value_is_shared(&kept, &m->val);
-        if (!drop && (!json_is_null(&kept) || json_is_null(&m->val) || t->source != TYPED_SHAPE))
+        if (!drop && (json_len(&kept) || !json_len(&m->val) || child.source != TYPED_SHAPE))
             json_add(p->arena, &out, json_key(m), kept);
     }
     return changed ? out : *v;
@@ -214,7 +229,7 @@ static struct json prune_list(const struct pruning *p, const struct typed *t, co
     for (uint32_t i = 0; i < items.n; i++) {
         struct json kept = *items.p[i].value;
         bool drop = prune_child(p, &items.p[i].elem, &item_type, false, &kept);
-        if (json_is_null(&kept))
+        if (json_is_obj(&kept) && kept.n == 0)
             kept = *items.p[i].value; /* somebody owns the item: without its keys it would be none */
         changed |= drop || !value_is_shared(&kept, items.p[i].value);
         if (!drop)
@@ -232,5 +247,5 @@ struct json value_prune(struct arena *a, const struct typed *t, const struct jso
         out = prune_map(&p, t, v);
     else if (json_is_arr(v) && v->n && t->allows & TYPED_LIST && t->list != TYPED_LIST_ATOMIC)
         out = prune_list(&p, t, v);
-    return json_len(&out) || !json_len(v) ? out : json_null(); /* emptied is unset, as Kubernetes leaves it */
+    return out;
 }

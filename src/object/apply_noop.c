@@ -17,48 +17,63 @@ struct walk {
     size_t steps;         /* left to spend on searching, so that trees in another order cost no square */
 };
 
-/* How many of the elements below a place the manager must own, or -1: maybe a change. */
+/* How many elements below a place the manager must own, or MAYBE. */
 typedef int32_t owned;
-enum { MAYBE = -1 };
+enum { MAYBE = -1, MAX_STEPS = 1 << 16 };
 
-/* Which fields at this place are never owned or reset. */
+/* Which fields at a level are never owned or reset. */
 enum zone { ZONE_OBJECT, ZONE_METADATA, ZONE_OTHER };
+
+/* One map of the three trees. Stored trees are mostly sorted, and what is owned has few gaps: the next member of live
+ * comes next, and its node as far behind it as the last one did. */
+struct level {
+    const struct typed *type;
+    enum zone zone;
+    const struct json *live, *own;
+    uint32_t next;  /* member of live to try first */
+    uint32_t shift; /* position of a node minus position of its member in live, modulo 2^32 */
+};
 
 static owned walk_value(struct walk *w, const struct typed *t, const struct json *config, const struct json *live,
                         const struct json *own);
 
-/* ---- Looking up: the next one in order first. ---- */
+/* ---- Comparing. ---- */
 
-static const struct json *find_live(struct walk *w, const struct json *live, const struct json_member *m, uint32_t *at)
+/* Names are short: no call, and mostly one or two comparisons. */
+static inline bool is_same(const char *p, const char *q, size_t n)
 {
-    for (uint32_t k = 0; k < live->n; k++, w->steps--) {
-        if (w->steps == 0)
-            return NULL;
-        uint32_t i = *at;
-        *at = i + 1 == live->n ? 0 : i + 1;
-        const struct json_member *l = &live->members[i];
-        if (l->hash == m->hash && str_eq(json_key(l), json_key(m)))
-            return &l->val;
+    uint64_t x, y;
+    uint32_t u, v;
+    if (n < 4)
+        return n == 0 || (p[0] == q[0] && p[n / 2] == q[n / 2] && p[n - 1] == q[n - 1]);
+    if (n < 8) {
+        memcpy(&u, p, 4);
+        memcpy(&v, q, 4);
+        if (u != v)
+            return false;
+        memcpy(&u, p + n - 4, 4);
+        memcpy(&v, q + n - 4, 4);
+        return u == v;
     }
-    return NULL;
+    for (size_t i = 0; i < n - 8; i += 8) {
+        memcpy(&x, p + i, 8);
+        memcpy(&y, q + i, 8);
+        if (x != y)
+            return false;
+    }
+    memcpy(&x, p + n - 8, 8);
+    memcpy(&y, q + n - 8, 8);
+    return x == y;
 }
 
-/* The member of own whose key is prefix and text. */
-static const struct json *find_own(struct walk *w, const struct json *own, char prefix, str text, uint32_t *at)
+static bool is_same_value(const struct json *x, const struct json *y)
 {
-    for (uint32_t k = 0; k < own->n; k++, w->steps--) {
-        if (w->steps == 0)
-            return NULL;
-        uint32_t i = *at;
-        *at = i + 1 == own->n ? 0 : i + 1;
-        const struct json_member *o = &own->members[i];
-        if (o->key_n == text.n + 2 && o->key[0] == prefix && str_eq((str){o->key + 2, text.n}, text))
-            return &o->val;
-    }
-    return NULL;
+    if (x->type == JSON_STR && y->type == JSON_STR)
+        return x->n == y->n && is_same(x->s, y->s, x->n);
+    if (x->type == JSON_INT && y->type == JSON_INT)
+        return x->i == y->i;
+    return json_equal(x, y);
 }
-
-/* ---- What an entry of fieldsV1 must look like. ---- */
 
 /* True when own is the node of a place with this many elements below, itself owned or not. */
 static bool is_node(const struct json *own, owned below, bool in)
@@ -67,24 +82,23 @@ static bool is_node(const struct json *own, owned below, bool in)
         return false;
     if (below == 0)
         return in && own->n == 0;
-    bool dot = own->members[0].key_n == 1 && own->members[0].key[0] == '.';
+    bool dot = own->n && own->members[0].key_n == 1 && own->members[0].key[0] == '.';
     return dot == in && own->n == (uint32_t)below + dot;
 }
 
 static bool is_leaf_same(const struct json *own, const struct json *config, const struct json *live)
 {
-    return json_is_obj(own) && own->n == 0 && json_equal(config, live);
+    return json_is_obj(own) && own->n == 0 && is_same_value(config, live);
 }
 
-/* ---- Lists. ---- */
+/* ---- Elements as they stand in fieldsV1: f:name, k:{"a":1,"b":"x"}, v:"x". ---- */
 
-/* Writes {"a":1,"b":"x"} as it stands in fieldsV1, or "x". False: too long, or with anything that is escaped. */
 struct text {
     char p[512];
     size_t n;
 };
 
-static bool add_bytes(struct text *b, const char *p, size_t n)
+static inline bool add_bytes(struct text *b, const char *p, size_t n)
 {
     if (n > sizeof b->p - b->n)
         return false;
@@ -94,12 +108,17 @@ static bool add_bytes(struct text *b, const char *p, size_t n)
     return true;
 }
 
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+}
+
+/* False: too long, or with anything that would be escaped. */
 static bool add_scalar(struct text *b, const struct json *v)
 {
     if (json_type(v) == JSON_STR) {
         for (uint32_t i = 0; i < v->n; i++) {
-            unsigned char c = (unsigned char)v->s[i];
-            if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&')
+            if (!is_plain((unsigned char)v->s[i]))
                 return false;
         }
         return add_bytes(b, "\"", 1) && add_bytes(b, v->s, v->n) && add_bytes(b, "\"", 1);
@@ -119,24 +138,47 @@ static bool add_scalar(struct text *b, const struct json *v)
     return add_bytes(b, digits + at, sizeof digits - at);
 }
 
+/* The node of an element, looked for from *at on, and *at behind it. */
+static const struct json *find_node(struct walk *w, const struct json *own, const struct text *elem, uint32_t *at)
+{
+    uint32_t i = *at, hash = json_hash((str){elem->p, elem->n});
+    for (uint32_t k = 0; k < own->n && w->steps; k++, w->steps--) {
+        const struct json_member *o = &own->members[i];
+        i = i + 1 == own->n ? 0 : i + 1;
+        if (o->hash == hash && o->key_n == elem->n && is_same(o->key, elem->p, elem->n)) {
+            *at = i;
+            return &o->val;
+        }
+    }
+    return NULL;
+}
+
+/* ---- Lists. ---- */
+
 struct list_keys {
     const struct typed *list;
     str names[TYPED_MAX_KEYS];
+    uint32_t hashes[TYPED_MAX_KEYS];
     size_t n;
 };
 
 static const struct json *key_value(struct walk *w, const struct list_keys *keys, size_t i, const struct json *item,
                                     struct json *space)
 {
-    const struct json *v = json_get(item, keys->names[i]);
-    return v ? v : typed_key_default(keys->list, keys->names[i], &w->scratch, space) ? space : NULL;
+    json_each_member(item, m)
+    {
+        if (m->hash == keys->hashes[i] && m->key_n == keys->names[i].n && is_same(m->key, keys->names[i].p, m->key_n))
+            return &m->val;
+    }
+    return typed_key_default(keys->list, keys->names[i], &w->scratch, space) ? space : NULL;
 }
 
 static bool item_text(struct walk *w, const struct list_keys *keys, const struct json *item, struct text *ret)
 {
     ret->n = 0;
     if (keys->list->list == TYPED_LIST_SET)
-        return add_scalar(ret, item);
+        return add_bytes(ret, "v:", 2) && add_scalar(ret, item);
+    add_bytes(ret, "k:", 2);
     for (size_t i = 0; i < keys->n; i++) {
         struct json space;
         const struct json *v = key_value(w, keys, i, item, &space);
@@ -150,11 +192,11 @@ static bool item_text(struct walk *w, const struct list_keys *keys, const struct
 static bool is_same_item(struct walk *w, const struct list_keys *keys, const struct json *x, const struct json *y)
 {
     if (keys->list->list == TYPED_LIST_SET)
-        return json_equal(x, y);
+        return is_same_value(x, y);
     for (size_t i = 0; i < keys->n; i++) {
         struct json space[2];
         const struct json *a = key_value(w, keys, i, x, &space[0]), *b = key_value(w, keys, i, y, &space[1]);
-        if (!a || !b || !json_equal(a, b))
+        if (!a || !b || !is_same_value(a, b))
             return false;
     }
     return true;
@@ -165,21 +207,22 @@ static owned walk_list(struct walk *w, const struct typed *t, const struct json 
 {
     struct list_keys keys = {.list = t};
     struct typed item_type = typed_item(t);
-    struct text text;
+    bool keyed = t->list == TYPED_LIST_KEYED;
+    struct text elem;
     uint32_t at_live = 0, at_own = 0;
     keys.n = typed_keys(t, keys.names);
-    for (uint32_t i = 0; i < config->n; i++) {
+    for (size_t i = 0; i < keys.n; i++)
+        keys.hashes[i] = json_hash(keys.names[i]);
+    for (uint32_t i = 0; i < config->n; i++, at_live++) {
         const struct json *item = &config->items[i];
         while (at_live < live->n && !is_same_item(w, &keys, item, &live->items[at_live]))
             at_live++; /* items of the configuration must follow each other in the live list, too */
-        if (at_live == live->n || !item_text(w, &keys, item, &text))
+        if (at_live == live->n || !item_text(w, &keys, item, &elem))
             return MAYBE;
-        bool keyed = t->list == TYPED_LIST_KEYED;
-        const struct json *node = find_own(w, own, keyed ? 'k' : 'v', (str){text.p, text.n}, &at_own);
+        const struct json *node = find_node(w, own, &elem, &at_own);
         owned below = !node ? MAYBE : keyed ? walk_value(w, &item_type, item, &live->items[at_live], node) : 0;
         if (!is_node(node, below, true))
             return MAYBE;
-        at_live++;
     }
     return (owned)config->n;
 }
@@ -211,57 +254,100 @@ static bool is_never_owned(enum zone zone, str key)
 /* True when this field, or something in it, is reset by the write. */
 static bool is_reset(const struct managed_write *write, enum zone zone, str key)
 {
-    for (size_t i = 0; i < write->n_reset && zone != ZONE_OTHER; i++) {
+    for (size_t i = 0; i < write->n_reset; i++) {
         str first, rest;
         str_cut(write->reset[i], '.', &first, &rest);
-        if (zone == ZONE_METADATA && str_eq(first, S("metadata")))
+        bool is_inner = str_eq(first, S("metadata")) && rest.n;
+        if (is_inner)
             str_cut(rest, '.', &first, &rest);
-        else if (zone == ZONE_METADATA || (str_eq(first, S("metadata")) && rest.n))
-            continue;
-        if (str_eq(first, key))
+        if (is_inner == (zone == ZONE_METADATA) && str_eq(first, key))
             return true;
     }
     return false;
 }
 
-static owned walk_map(struct walk *w, const struct typed *t, enum zone zone, const struct json *config,
-                      const struct json *live, const struct json *own);
-
-/* The node for one member: 1 owned as it should be, 0 nothing to own there, MAYBE. */
-static owned walk_member(struct walk *w, const struct typed *t, enum zone zone, const struct json_member *m,
-                         const struct json *live, const struct json *own, uint32_t *at_own)
+/* The position of a member in live, or live->n. */
+static uint32_t find_live(struct walk *w, struct level *l, const struct json_member *m)
 {
-    static const struct json nothing = {.type = JSON_OBJ};
-    struct typed child;
-    str key = json_key(m);
-    if (is_never_owned(zone, key))
-        return json_equal(&m->val, live) ? 0 : MAYBE;
-    enum typed_found found = typed_field(t, key, &child);
-    if (found == TYPED_UNDECLARED || is_reset(w->write, zone, key))
-        return MAYBE;
-    const struct json *node = find_own(w, own, 'f', key, at_own);
-    owned below;
-    if (zone == ZONE_OBJECT && str_eq(key, S("metadata")) && json_is_obj(&m->val) && json_is_obj(live)) {
-        below = walk_map(w, &child, ZONE_METADATA, &m->val, live, node ? node : &nothing);
-        return below <= 0 ? (node ? MAYBE : below) : is_node(node, below, false) ? 1 : MAYBE;
+    uint32_t i = l->next, n = l->live->n;
+    for (uint32_t k = 0; k < n && w->steps; k++, w->steps--) {
+        const struct json_member *x = &l->live->members[i];
+        uint32_t next = i + 1 == n ? 0 : i + 1;
+        if (x->hash == m->hash && x->key_n == m->key_n && is_same(x->key, m->key, m->key_n)) {
+            l->next = next;
+            return i;
+        }
+        i = next;
     }
-    if (!node)
-        return MAYBE;
-    below = walk_value(w, &child, &m->val, live, node);
-    if (below == 0)
-        return is_node(node, 0, true) ? 1 : MAYBE;
-    return is_node(node, below, found != TYPED_FIELD) ? 1 : MAYBE;
+    return n;
 }
 
-static owned walk_map(struct walk *w, const struct typed *t, enum zone zone, const struct json *config,
-                      const struct json *live, const struct json *own)
+/* The node of the member that is at this position in live. */
+static const struct json *find_own(struct walk *w, struct level *l, str name, uint32_t live_at)
 {
-    uint32_t at_live = 0, at_own = own->n && own->members[0].key_n == 1 ? 1 : 0;
+    uint32_t i = live_at + l->shift;
+    if (i < l->own->n) {
+        const struct json_member *o = &l->own->members[i];
+        if (o->key_n == name.n + 2 && o->key[0] == 'f' && is_same(o->key + 2, name.p, name.n))
+            return &o->val;
+    }
+    struct text elem; /* not cleared: it is large, and only what is added is read */
+    elem.n = 0;
+    add_bytes(&elem, "f:", 2);
+    if (!add_bytes(&elem, name.p, name.n))
+        return NULL;
+    i = 0;
+    const struct json *node = find_node(w, l->own, &elem, &i);
+    l->shift = (i ? i : l->own->n) - 1 - live_at;
+    return node;
+}
+
+static owned walk_map(struct walk *w, struct level *l, const struct json *config);
+
+static owned walk_metadata(struct walk *w, const struct typed *t, const struct json *config, const struct json *live,
+                           const struct json *own)
+{
+    static const struct json nothing = {.type = JSON_OBJ};
+    struct level l = {.type = t, .zone = ZONE_METADATA, .live = live, .own = own ? own : &nothing};
+    owned below = walk_map(w, &l, config);
+    if (below <= 0)
+        return own ? MAYBE : below;
+    return is_node(own, below, false) ? 1 : MAYBE;
+}
+
+/* 1: owned as it should be; 0: nothing to own there; or MAYBE. */
+static owned walk_member(struct walk *w, struct level *l, const struct json_member *m)
+{
+    str key = json_key(m);
+    struct typed child;
+    uint32_t at = find_live(w, l, m);
+    if (at == l->live->n)
+        return MAYBE;
+    const struct json *live = &l->live->members[at].val;
+    if (l->zone != ZONE_OTHER) {
+        if (is_never_owned(l->zone, key))
+            return json_equal(&m->val, live) ? 0 : MAYBE;
+        if (is_reset(w->write, l->zone, key))
+            return MAYBE;
+    }
+    const struct json *own = find_own(w, l, key, at);
+    if (m->val.type < JSON_ARR && m->val.type != JSON_NULL) /* whatever its type, a scalar that is there is a leaf */
+        return own && is_leaf_same(own, &m->val, live) ? 1 : MAYBE;
+    enum typed_found found = typed_member(l->type, m, &child);
+    if (found == TYPED_UNDECLARED)
+        return MAYBE;
+    if (l->zone == ZONE_OBJECT && str_eq(key, S("metadata")) && json_is_obj(&m->val) && json_is_obj(live))
+        return walk_metadata(w, &child, &m->val, live, own);
+    owned below = own ? walk_value(w, &child, &m->val, live, own) : MAYBE;
+    return is_node(own, below, below == 0 || found != TYPED_FIELD) ? 1 : MAYBE;
+}
+
+static owned walk_map(struct walk *w, struct level *l, const struct json *config)
+{
     owned sum = 0;
+    l->shift = l->own->n && l->own->members[0].key_n == 1; /* "." comes first */
     for (uint32_t i = 0; i < config->n; i++) {
-        const struct json_member *m = &config->members[i];
-        const struct json *other = find_live(w, live, m, &at_live);
-        owned n = other ? walk_member(w, t, zone, m, other, own, &at_own) : MAYBE;
+        owned n = walk_member(w, l, &config->members[i]);
         if (n < 0)
             return MAYBE;
         sum += n;
@@ -275,11 +361,15 @@ static owned walk_value(struct walk *w, const struct typed *t, const struct json
                         const struct json *own)
 {
     unsigned form = typed_deduce(t, config);
-    if (form == TYPED_MAP && !t->atomic && json_is_obj(config) && config->n)
-        return json_is_obj(live) ? walk_map(w, t, ZONE_OTHER, config, live, own) : MAYBE;
+    if (!json_is_obj(own))
+        return MAYBE;
+    if (form == TYPED_MAP && !t->atomic && json_is_obj(config) && config->n) {
+        struct level l = {.type = t, .zone = ZONE_OTHER, .live = live, .own = own};
+        return json_is_obj(live) ? walk_map(w, &l, config) : MAYBE;
+    }
     if (form == TYPED_LIST && t->list != TYPED_LIST_ATOMIC)
         return json_is_arr(config) && config->n && json_is_arr(live) ? walk_list(w, t, config, live, own) : MAYBE;
-    /* An empty or null map takes nothing away from one that is not. */
+    /* An empty or null map takes nothing away from one that is not; that is for the full way. */
     return is_leaf_same(own, config, live) ? 0 : MAYBE;
 }
 
@@ -287,15 +377,17 @@ bool apply_is_noop(const struct apply_args *args, const struct json *own_entry)
 {
     const struct managed_write *write = &args->write;
     const struct json *own = json_get(own_entry, S("fieldsV1"));
-    struct walk w = {.write = write, .steps = 1 << 16};
-    if (!json_is_obj(own) || !json_is_obj(args->config) || json_len(managed_of(args->config)))
+    struct walk w = {.write = write, .steps = MAX_STEPS};
+    struct level l = {.type = &write->type, .zone = ZONE_OBJECT, .live = args->live, .own = own};
+    if (!json_is_obj(own) || !json_is_obj(args->live) || !json_is_obj(args->config) ||
+        json_len(managed_of(args->config)))
         return false;
     if (!str_eq(json_get_text(args->config, S("apiVersion")), write->api_version) ||
         !str_eq(json_get_text(args->config, S("kind")), write->kind))
         return false;
     if (str_eq(write->manager, S("kubectl")) && last_applied_text(args->live).n)
         return false; /* the annotation may need refreshing */
-    owned n = walk_map(&w, &write->type, ZONE_OBJECT, args->config, args->live, own);
+    owned n = walk_map(&w, &l, args->config);
     arena_done(&w.scratch);
     return n >= 0 && own->n == (uint32_t)n;
 }

@@ -123,3 +123,5 @@ struct json last_applied_refresh(struct arena *a, const struct json *object, con
 
 /* True when applying config surely changes nothing. False: it may. */
 bool apply_is_noop(const struct apply_args *args, const struct json *own_entry);
+/* apply_patch without it. */
+int apply_thoroughly(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err);

@@ -39,7 +39,7 @@ static str pointed(struct arena *a, const struct json *v)
 
 static void check_scalar(struct check *c, const struct typed *t, const struct json *v, const struct fieldset_path *path)
 {
-    switch (t->scalar) {
+    switch (typed_scalar(t)) {
     case TYPED_STRING:
         if (!json_is_str(v))
             fail(c, path, "expected string, got ",
@@ -95,7 +95,7 @@ static void check_map(struct check *c, const struct typed *t, const struct json 
         struct typed child;
         const struct fieldset_elem name = fieldset_name(json_key(m));
         const struct fieldset_path here = {path, &name};
-        if (typed_field(t, json_key(m), &child) == TYPED_UNDECLARED) {
+        if (typed_member(t, m, &child) == TYPED_UNDECLARED) {
             fail(c, &here, "field not declared in schema", (str){0});
             return;
         }
@@ -171,7 +171,7 @@ static struct fieldset member_fields(struct fieldset_builder *b, const struct ty
     json_each_member(v, m)
     {
         struct typed child;
-        enum typed_found found = typed_field(t, json_key(m), &child);
+        enum typed_found found = typed_member(t, m, &child);
         struct opinion o = fields(b, &child, &m->val);
         if (json_is_null(&m->val) || (json_is_obj(&m->val) && m->val.n == 0) || found != TYPED_FIELD)
             o.in = true;

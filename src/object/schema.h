@@ -52,8 +52,8 @@ schema_node schema_root(const struct schema *s);
 /* The place of a member: its own property, else additionalProperties, else SCHEMA_ANY where unknown fields are kept, else
  * SCHEMA_NONE. */
 schema_node schema_property(schema_node node, str key);
-/* The same; *ret_declared says whether it is a property of its own. */
-schema_node schema_member(schema_node node, str key, bool *ret_declared);
+/* The same by the member itself; *ret_declared says whether it has a property of its own. */
+schema_node schema_member(schema_node node, const struct json_member *m, bool *ret_declared);
 /* The place of every item of a list. */
 schema_node schema_items(schema_node node);
 enum schema_kind schema_node_kind(schema_node node);
@@ -63,8 +63,14 @@ bool schema_node_is_atomic_map(schema_node node);
 bool schema_node_is_int_or_string(schema_node node);
 /* What a SCHEMA_SCALAR may be. Strings with a format count as any: apply leaves those to validation. */
 enum schema_scalar schema_node_scalar(schema_node node);
-/* Says anything about its members: properties or additionalProperties. */
-bool schema_node_has_properties(schema_node node);
+/* What the questions around here would answer, in one call for those who ask at every step. */
+struct schema_facts {
+    enum schema_kind kind;
+    enum schema_list_type list_type;
+    bool is_int_or_string, is_atomic_map, is_resource, keeps_unknown;
+    bool has_properties; /* says anything about its members: properties or additionalProperties */
+};
+struct schema_facts schema_node_facts(schema_node node);
 /* x-kubernetes-embedded-resource: apiVersion, kind and metadata are those of every object. */
 bool schema_node_is_resource(schema_node node);
 bool schema_node_keeps_unknown(schema_node node);

@@ -96,15 +96,14 @@ static const struct node *of(schema_node n)
     return n.at ? node_at(n.schema, n.at) : &none;
 }
 
-schema_node schema_member(schema_node n, str key, bool *ret_declared)
+schema_node schema_member(schema_node n, const struct json_member *m, bool *ret_declared)
 {
     *ret_declared = false;
     if (n.at == 0)
         return n;
     const struct node *node = of(n);
-    struct json_member m = {.key = key.n ? key.p : "", .key_n = (uint32_t)key.n, .hash = json_hash(key)};
     bool extra;
-    uint32_t at = schema_member_node(n.schema, node, &m, &extra);
+    uint32_t at = schema_member_node(n.schema, node, m, &extra);
     *ret_declared = !extra;
     if (at == 0 && node->flags & (NODE_PRESERVE | NODE_EXTRA))
         at = NODE_ANY;
@@ -113,8 +112,9 @@ schema_node schema_member(schema_node n, str key, bool *ret_declared)
 
 schema_node schema_property(schema_node n, str key)
 {
+    struct json_member m = {.key = key.n ? key.p : "", .key_n = (uint32_t)key.n, .hash = json_hash(key)};
     bool declared;
-    return schema_member(n, key, &declared);
+    return schema_member(n, &m, &declared);
 }
 
 schema_node schema_items(schema_node n)
@@ -170,9 +170,18 @@ enum schema_scalar schema_node_scalar(schema_node n)
     }
 }
 
-bool schema_node_has_properties(schema_node n)
+struct schema_facts schema_node_facts(schema_node n)
 {
-    return of(n)->props || of(n)->flags & (NODE_EXTRA | NODE_FORBID_EXTRA);
+    const struct node *node = of(n);
+    return (struct schema_facts){
+        .kind = schema_node_kind(n),
+        .list_type = schema_node_list_type(n),
+        .is_int_or_string = node->type == TYPE_INT_OR_STRING,
+        .is_atomic_map = node->flags & NODE_ATOMIC_MAP,
+        .is_resource = node->flags & NODE_EMBEDDED,
+        .keeps_unknown = node->flags & NODE_PRESERVE,
+        .has_properties = node->props || node->flags & (NODE_EXTRA | NODE_FORBID_EXTRA),
+    };
 }
 
 bool schema_node_is_resource(schema_node n)

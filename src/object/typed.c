@@ -119,33 +119,30 @@ bool typed_next_present(const struct typed *t, size_t *at, str *key, struct type
 
 static struct typed node_place(schema_node node, bool open)
 {
-    static const uint8_t scalars[] = {
-        [SCHEMA_ANY_SCALAR] = TYPED_ANY,
-        [SCHEMA_STRING] = TYPED_STRING,
-        [SCHEMA_NUMBER] = TYPED_NUMBER,
-        [SCHEMA_BOOLEAN] = TYPED_BOOL,
+    static const uint8_t lists[] = {
+        [SCHEMA_LIST_ATOMIC] = TYPED_LIST_ATOMIC,
+        [SCHEMA_LIST_SET] = TYPED_LIST_SET,
+        [SCHEMA_LIST_MAP] = TYPED_LIST_KEYED,
     };
-    struct typed t = {.source = TYPED_SCHEMA, .node = node};
-    switch (schema_node_kind(node)) {
+    struct schema_facts facts = schema_node_facts(node);
+    struct typed t = {.source = TYPED_SCHEMA, .node = node, .open = open};
+    switch (facts.kind) {
     case SCHEMA_SCALAR:
-        if (schema_node_is_int_or_string(node))
+        if (facts.is_int_or_string)
             return typed_deduced();
         t.allows = TYPED_SCALAR;
-        t.scalar = scalars[schema_node_scalar(node)];
         return t;
     case SCHEMA_LIST:
         t.allows = TYPED_LIST;
-        t.open = open;
-        if (schema_node_list_type(node) == SCHEMA_LIST_SET)
-            t.list = TYPED_LIST_SET;
-        else if (schema_node_list_type(node) == SCHEMA_LIST_MAP && schema_node_key_count(node) <= TYPED_MAX_KEYS)
-            t.list = TYPED_LIST_KEYED;
+        t.list = lists[facts.list_type];
+        if (t.list == TYPED_LIST_KEYED && schema_node_key_count(node) > TYPED_MAX_KEYS)
+            t.list = TYPED_LIST_ATOMIC;
         return t;
     case SCHEMA_MAP:
         t.allows = TYPED_MAP;
-        t.atomic = schema_node_is_atomic_map(node);
-        t.open = open || schema_node_keeps_unknown(node) || !schema_node_has_properties(node);
-        t.type = schema_node_is_resource(node);
+        t.atomic = facts.is_atomic_map;
+        t.open |= facts.keeps_unknown || !facts.has_properties;
+        t.type = facts.is_resource;
         return t;
     default:
         return typed_deduced();
@@ -161,19 +158,25 @@ struct typed typed_of_schema(const struct schema *schema)
     return t;
 }
 
-static enum typed_found in_schema(const struct typed *t, str key, struct typed *ret)
+/* The fields that every object has, whatever the schema says. */
+static bool in_resource(str key, struct typed *ret)
 {
-    if (t->type && (str_eq(key, S("apiVersion")) || str_eq(key, S("kind")))) {
-        *ret = scalar(TYPED_STRING);
-        return TYPED_FIELD;
-    }
-    if (t->type && str_eq(key, S("metadata"))) {
+    if (str_eq(key, S("metadata")))
         *ret = record_place(&shape_object_meta);
+    else if (str_eq(key, S("apiVersion")) || str_eq(key, S("kind")))
+        *ret = scalar(TYPED_STRING);
+    else
+        return false;
+    return true;
+}
+
+static enum typed_found in_schema(const struct typed *t, const struct json_member *m, struct typed *ret)
+{
+    if (t->type && in_resource(json_key(m), ret))
         return TYPED_FIELD;
-    }
     bool declared = false;
-    schema_node child = t->node.at ? schema_member(t->node, key, &declared) : (schema_node){0};
-    if (schema_node_kind(child) == SCHEMA_NONE) {
+    schema_node child = t->node.at ? schema_member(t->node, m, &declared) : (schema_node){0};
+    if (child.at == 0) {
         *ret = typed_deduced();
         return t->open ? TYPED_ENTRY : TYPED_UNDECLARED;
     }
@@ -201,13 +204,13 @@ unsigned typed_deduce(const struct typed *t, const struct json *v)
     return t->allows & TYPED_MAP ? TYPED_MAP : t->allows & TYPED_SCALAR ? TYPED_SCALAR : TYPED_LIST;
 }
 
-enum typed_found typed_field(const struct typed *t, str key, struct typed *ret)
+enum typed_found typed_member(const struct typed *t, const struct json_member *m, struct typed *ret)
 {
     switch (t->source) {
     case TYPED_SHAPE:
-        return in_shape(t, key, ret);
+        return in_shape(t, json_key(m), ret);
     case TYPED_SCHEMA:
-        return in_schema(t, key, ret);
+        return in_schema(t, m, ret);
     case TYPED_UNTYPED:
         *ret = untyped();
         return TYPED_ENTRY;
@@ -215,6 +218,23 @@ enum typed_found typed_field(const struct typed *t, str key, struct typed *ret)
         *ret = typed_deduced();
         return TYPED_ENTRY;
     }
+}
+
+enum typed_found typed_field(const struct typed *t, str key, struct typed *ret)
+{
+    struct json_member m = {.key = key.n ? key.p : "", .key_n = (uint32_t)key.n, .hash = json_hash(key)};
+    return typed_member(t, &m, ret);
+}
+
+enum typed_scalar typed_scalar(const struct typed *t)
+{
+    static const uint8_t scalars[] = {
+        [SCHEMA_ANY_SCALAR] = TYPED_ANY,
+        [SCHEMA_STRING] = TYPED_STRING,
+        [SCHEMA_NUMBER] = TYPED_NUMBER,
+        [SCHEMA_BOOLEAN] = TYPED_BOOL,
+    };
+    return (enum typed_scalar)(t->source == TYPED_SCHEMA ? scalars[schema_node_scalar(t->node)] : t->scalar);
 }
 
 struct typed typed_item(const struct typed *t)

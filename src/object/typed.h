@@ -59,7 +59,11 @@ enum typed_found {
 };
 
 /* The place of a member of the map at t. */
+enum typed_found typed_member(const struct typed *t, const struct json_member *m, struct typed *ret);
+/* The same by name. */
 enum typed_found typed_field(const struct typed *t, str key, struct typed *ret);
+/* What a scalar at t may be. */
+enum typed_scalar typed_scalar(const struct typed *t);
 /* The place of each item of the list at t. */
 struct typed typed_item(const struct typed *t);
 /* Keys of a TYPED_LIST_KEYED list, sorted; returns how many. */
