@@ -39,11 +39,13 @@ struct applying {
     struct json merged;
 };
 
-static struct fieldset union_of(struct arena *a, const struct managed_entry *e, size_t n)
+/* What anybody manages. */
+static struct fieldset managed_by_all(struct arena *a, const struct managed *m)
 {
-    if (n < 2)
-        return n ? e->set : (struct fieldset){0};
-    return fieldset_union(a, union_of(a, e, n / 2), union_of(a, e + n / 2, n - n / 2));
+    struct fieldset *sets = arena_alloc(a, arena_array_size(m->list.n + 1, sizeof *sets));
+    for (size_t i = 0; i < m->list.n; i++)
+        sets[i] = m->list.p[i].set;
+    return fieldset_union_all(a, sets, m->list.n);
 }
 
 /* The entry of this manager with the set that it applies now; *ret_before gets what it applied before. */
@@ -79,7 +81,7 @@ static int merge_and_compare(struct applying *ap, struct fieldset *ret_change, c
     enter_manager(ap, &before);
     ap->merged = value_merge(a, &w->type, &ap->live, ap->args->config);
     if (before.n)
-        ap->merged = value_prune(a, &w->type, &ap->merged, before, union_of(a, ap->managed.list.p, ap->managed.list.n));
+        ap->merged = value_prune(a, &w->type, &ap->merged, before, managed_by_all(a, &ap->managed));
     *ret_change = (struct fieldset){0};
     if (value_is_shared(&ap->merged, &ap->live))
         return 0;

@@ -15,6 +15,10 @@ struct walk {
     const struct managed_write *write;
     struct arena scratch; /* defaults of keys */
     size_t steps;         /* left to spend on searching, so that trees in another order cost no square */
+    struct place {
+        uint16_t live, own;
+    } places
+        [64]; /* where the member of a name like this, by its hash, and its node were last: items of a list are alike */
 };
 
 /* How many elements below a place the manager must own, or MAYBE. */
@@ -24,14 +28,12 @@ enum { MAYBE = -1, MAX_STEPS = 1 << 16 };
 /* Which fields at a level are never owned or reset. */
 enum zone { ZONE_OBJECT, ZONE_METADATA, ZONE_OTHER };
 
-/* One map of the three trees. Stored trees are mostly sorted, and what is owned has few gaps: the next member of live
- * comes next, and its node as far behind it as the last one did. */
+/* One map of the three trees. */
 struct level {
     const struct typed *type;
     enum zone zone;
     const struct json *live, *own;
-    uint32_t next;  /* member of live to try first */
-    uint32_t shift; /* position of a node minus position of its member in live, modulo 2^32 */
+    uint32_t next; /* member of live to try first: trees are mostly in the same order */
 };
 
 static owned walk_value(struct walk *w, const struct typed *t, const struct json *config, const struct json *live,
@@ -266,39 +268,55 @@ static bool is_reset(const struct managed_write *write, enum zone zone, str key)
     return false;
 }
 
-/* The position of a member in live, or live->n. */
-static uint32_t find_live(struct walk *w, struct level *l, const struct json_member *m)
+static struct place *place_of(struct walk *w, const struct json_member *m)
 {
-    uint32_t i = l->next, n = l->live->n;
-    for (uint32_t k = 0; k < n && w->steps; k++, w->steps--) {
-        const struct json_member *x = &l->live->members[i];
-        uint32_t next = i + 1 == n ? 0 : i + 1;
-        if (x->hash == m->hash && x->key_n == m->key_n && is_same(x->key, m->key, m->key_n)) {
-            l->next = next;
-            return i;
-        }
-        i = next;
-    }
-    return n;
+    return &w->places[m->hash % (sizeof w->places / sizeof w->places[0])];
 }
 
-/* The node of the member that is at this position in live. */
-static const struct json *find_own(struct walk *w, struct level *l, str name, uint32_t live_at)
+static inline bool is_same_key(const struct json_member *x, const struct json_member *y)
 {
-    uint32_t i = live_at + l->shift;
-    if (i < l->own->n) {
-        const struct json_member *o = &l->own->members[i];
-        if (o->key_n == name.n + 2 && o->key[0] == 'f' && is_same(o->key + 2, name.p, name.n))
+    return x->hash == y->hash && x->key_n == y->key_n && is_same(x->key, y->key, x->key_n);
+}
+
+/* The value of a member in live, or NULL. */
+static const struct json *find_live(struct walk *w, struct level *l, const struct json_member *m)
+{
+    const struct json *live = l->live;
+    struct place *place = place_of(w, m);
+    uint32_t i = place->live;
+    if (l->next < live->n && is_same_key(&live->members[l->next], m))
+        return &live->members[l->next++].val;
+    if (i < live->n && is_same_key(&live->members[i], m)) {
+        l->next = i + 1;
+        return &live->members[i].val;
+    }
+    for (i = 0; i < live->n && w->steps; i++, w->steps--) {
+        if (is_same_key(&live->members[i], m)) {
+            place->live = (uint16_t)i;
+            l->next = i + 1;
+            return &live->members[i].val;
+        }
+    }
+    return NULL;
+}
+
+/* The node of a member, or NULL. */
+static const struct json *find_own(struct walk *w, const struct level *l, const struct json_member *m)
+{
+    struct place *place = place_of(w, m);
+    if (place->own < l->own->n) {
+        const struct json_member *o = &l->own->members[place->own];
+        if (o->key_n == m->key_n + 2 && o->key[0] == 'f' && is_same(o->key + 2, m->key, m->key_n))
             return &o->val;
     }
     struct text elem; /* not cleared: it is large, and only what is added is read */
+    uint32_t at = 0;
     elem.n = 0;
     add_bytes(&elem, "f:", 2);
-    if (!add_bytes(&elem, name.p, name.n))
+    if (!add_bytes(&elem, m->key, m->key_n))
         return NULL;
-    i = 0;
-    const struct json *node = find_node(w, l->own, &elem, &i);
-    l->shift = (i ? i : l->own->n) - 1 - live_at;
+    const struct json *node = find_node(w, l->own, &elem, &at);
+    place->own = (uint16_t)((at ? at : l->own->n) - 1);
     return node;
 }
 
@@ -320,17 +338,16 @@ static owned walk_member(struct walk *w, struct level *l, const struct json_memb
 {
     str key = json_key(m);
     struct typed child;
-    uint32_t at = find_live(w, l, m);
-    if (at == l->live->n)
+    const struct json *live = find_live(w, l, m);
+    if (!live)
         return MAYBE;
-    const struct json *live = &l->live->members[at].val;
     if (l->zone != ZONE_OTHER) {
         if (is_never_owned(l->zone, key))
             return json_equal(&m->val, live) ? 0 : MAYBE;
         if (is_reset(w->write, l->zone, key))
             return MAYBE;
     }
-    const struct json *own = find_own(w, l, key, at);
+    const struct json *own = find_own(w, l, m);
     if (m->val.type < JSON_ARR && m->val.type != JSON_NULL) /* whatever its type, a scalar that is there is a leaf */
         return own && is_leaf_same(own, &m->val, live) ? 1 : MAYBE;
     enum typed_found found = typed_member(l->type, m, &child);
@@ -345,7 +362,6 @@ static owned walk_member(struct walk *w, struct level *l, const struct json_memb
 static owned walk_map(struct walk *w, struct level *l, const struct json *config)
 {
     owned sum = 0;
-    l->shift = l->own->n && l->own->members[0].key_n == 1; /* "." comes first */
     for (uint32_t i = 0; i < config->n; i++) {
         owned n = walk_member(w, l, &config->members[i]);
         if (n < 0)

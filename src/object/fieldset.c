@@ -195,6 +195,13 @@ struct fieldset fieldset_union(struct arena *a, struct fieldset x, struct fields
     return (struct fieldset){to, n};
 }
 
+struct fieldset fieldset_union_all(struct arena *a, const struct fieldset *sets, size_t n)
+{
+    if (n < 2)
+        return n ? sets[0] : (struct fieldset){0};
+    return fieldset_union(a, fieldset_union_all(a, sets, n / 2), fieldset_union_all(a, sets + n / 2, n - n / 2));
+}
+
 /* Entries of x, changed as they are visited; copied only from the first change on. */
 struct edit {
     struct arena *arena;

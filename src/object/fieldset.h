@@ -72,6 +72,8 @@ void fieldset_each(struct fieldset set, void (*fn)(void *ctx, const struct field
 const struct fieldset_entry *fieldset_find(struct fieldset set, const struct fieldset_elem *elem);
 /* Paths in either. */
 struct fieldset fieldset_union(struct arena *a, struct fieldset x, struct fieldset y);
+/* Paths in any of them, joined two by two so that many small sets cost no square. */
+struct fieldset fieldset_union_all(struct arena *a, const struct fieldset *sets, size_t n);
 /* Paths of x that y does not mark with any of marks. Returns x itself when there are none to drop. */
 struct fieldset fieldset_minus(struct arena *a, struct fieldset x, struct fieldset y, unsigned marks);
 /* Paths of x without those of y and all that is below them. */

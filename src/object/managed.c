@@ -290,34 +290,54 @@ static int updater_order(const void *x, const void *y)
     return ta != tb ? (ta < tb ? -1 : 1) : str_cmp((*a)->id, (*b)->id);
 }
 
-/* For each version the oldest entry, or the bucket that it and later ones went into. Both maps lead from a text to an
- * entry of the list. */
-struct capping {
-    struct map first, by_id;
+/* What the oldest entries of one version are joined in: the first of them, renamed when a second one comes. */
+struct bucket {
+    struct managed_entry *entry;
+    VEC(struct fieldset) sets;
 };
 
-/* Joins e into the bucket of its version; false when it is the first of its version and stays as it is. */
-static bool cap_entry(struct managed *m, struct capping *c, struct managed_entry *e)
+/* Both maps lead from a text to what there is of it. */
+struct capping {
+    struct managed *managed;
+    struct map by_version; /* struct bucket */
+    struct map by_id;      /* struct managed_entry */
+    VEC(struct bucket *) buckets;
+};
+
+static void rename_bucket(struct capping *c, struct bucket *b)
 {
-    struct managed_entry *first = map_get(&c->first, e->api_version);
-    if (!first) {
-        map_set(&c->first, e->api_version, e);
+    struct managed_entry ancient = {.manager = S_INIT("ancient-changes"), .api_version = b->entry->api_version};
+    ancient.id = entry_id(c->managed->arena, &ancient);
+    struct managed_entry *there = map_get(&c->by_id, ancient.id);
+    if (there && there != b->entry) { /* one of an earlier time: it goes on, and the oldest stays as it is */
+        b->entry = there;
+        b->sets.p[0] = there->set;
+    } else {
+        b->entry->manager = ancient.manager;
+        b->entry->subresource = (str){0};
+        b->entry->id = ancient.id;
+    }
+}
+
+/* Joins e into the bucket of its version; false when it is the first of its version, or the bucket. */
+static bool cap_entry(struct capping *c, struct managed_entry *e)
+{
+    struct arena *a = c->managed->arena;
+    struct bucket *b = map_get(&c->by_version, e->api_version);
+    if (!b) {
+        b = ARENA_NEW(a, struct bucket);
+        b->entry = e;
+        *vec_push(a, &b->sets) = e->set;
+        *vec_push(a, &c->buckets) = b;
+        map_set(&c->by_version, e->api_version, b);
         return false;
     }
-    struct managed_entry name = {.manager = S_INIT("ancient-changes"), .api_version = e->api_version};
-    name.id = entry_id(m->arena, &name);
-    struct managed_entry *bucket = map_get(&c->by_id, name.id);
-    if (!bucket) { /* the first of its version becomes the bucket */
-        first->manager = name.manager;
-        first->subresource = (str){0};
-        first->id = name.id;
-        map_set(&c->by_id, name.id, first);
-        bucket = first;
-    }
-    if (bucket == e)
+    if (b->sets.n == 1)
+        rename_bucket(c, b);
+    if (b->entry == e)
         return false;
-    managed_set(bucket, fieldset_union(m->arena, e->set, bucket->set));
-    bucket->time = e->time;
+    *vec_push(a, &b->sets) = e->set;
+    b->entry->time = e->time;
     e->set = (struct fieldset){0};
     return true;
 }
@@ -325,7 +345,7 @@ static bool cap_entry(struct managed *m, struct capping *c, struct managed_entry
 void managed_cap(struct managed *m)
 {
     struct managed_entry **updaters = arena_alloc(m->arena, arena_array_size(m->list.n + 1, sizeof(void *)));
-    struct capping c = {0};
+    struct capping c = {.managed = m};
     size_t n = 0;
     vec_each(&m->list, e)
     {
@@ -334,13 +354,18 @@ void managed_cap(struct managed *m)
     }
     if (n <= MANAGED_MAX_UPDATERS)
         return;
-    qsort(updaters, n, sizeof *updaters, updater_order);
+    qsort(updaters, n, sizeof(struct managed_entry *), updater_order);
     for (size_t i = 0; i < n; i++)
         map_set(&c.by_id, updaters[i]->id, updaters[i]);
     size_t left = n;
     for (size_t i = 0; i < n && left > MANAGED_MAX_UPDATERS; i++)
-        left -= cap_entry(m, &c, updaters[i]);
-    map_done(&c.first);
+        left -= cap_entry(&c, updaters[i]);
+    vec_each(&c.buckets, b)
+    {
+        if ((*b)->sets.n > 1)
+            managed_set((*b)->entry, fieldset_union_all(m->arena, (*b)->sets.p, (*b)->sets.n));
+    }
+    map_done(&c.by_version);
     map_done(&c.by_id);
     managed_sweep(m);
 }
