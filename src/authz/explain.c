@@ -13,7 +13,6 @@ static bool add_path(void *ctx, const struct authz_grant *grant)
 {
     struct paths *p = ctx;
     const struct explain_path *path = explain_role(p->sources, grant->role);
-    /* A RoleBinding reaches into its namespace only, and URLs are in none. */
     if (!path)
         return true;
     struct explain_path *added = vec_push(p->sources->arena, &p->list);
@@ -35,6 +34,7 @@ struct explanation explain_request(struct arena *a, const struct authz_index *ix
         return e;
     struct explain_sources sources EXPLAIN_SOURCES_SCOPE = {.arena = a, .ix = ix, .what = what};
     struct paths paths = {.sources = &sources};
+    /* URLs are in no namespace, so no RoleBinding reaches them. */
     authz_visit(ix, who, what->is_resource ? what->namespace : (str){0}, add_path, &paths);
     e.paths = paths.list.p;
     e.n_paths = paths.list.n;

@@ -16,21 +16,20 @@
 /* A ClusterRole that is not aggregated itself and feeds a rule into one that is. */
 struct explain_source {
     const struct authz_role *role;
-    struct strs
-        via; /* aggregated roles between, from the one that is bound to the source; empty: it is selected directly */
-    str selector;            /* which selected the source: "a=b,c=d" */
-    str package;             /* what the source belongs to; empty: unknown */
-    const struct rule *rule; /* its first rule that also stands in the aggregated role and allows the request */
+    struct strs via;         /* aggregated roles in between, from the one that is bound on */
+    str selector;            /* that selected the source: "a=b,c=d" */
+    str package;             /* that brought it; empty: unknown */
+    const struct rule *rule; /* its first that allows the request and stands in the aggregated role too */
 };
 
+/* An aggregated role without sources holds rules that it is about to lose. */
 struct explain_path {
     struct authz_grant grant; /* the binding, its role, and which of its subjects it is */
-    const struct rule *rule;  /* the first rule of the role that allows the request */
+    const struct rule *rule;  /* the first of the role that allows the request */
     size_t n_rules;           /* how many of its rules do */
-    str package;              /* what the role belongs to; empty: unknown */
+    str package;              /* that brought the role; empty: unknown */
     bool is_aggregated;
-    const struct explain_source
-        *sources; /* of an aggregated role, by name; none: its rules are older than its sources */
+    const struct explain_source *sources; /* of an aggregated role, by name */
     size_t n_sources;
 };
 
@@ -70,6 +69,7 @@ struct explain_remedy {
     struct authz_subject subject;            /* an empty name: there is nobody to bind it to */
 };
 
+/* Misses come by kind; those of MISS_BINDING by how little else the role grants, the others as the index has them. */
 struct explanation {
     struct authz_identity who;
     struct authz_attributes what;
@@ -77,10 +77,9 @@ struct explanation {
     bool is_master;                 /* of system:masters: allowed whatever the paths say */
     const struct explain_path *paths;
     size_t n_paths;
-    const struct explain_miss
-        *misses; /* of a no: by kind; then MISS_BINDING by how little else the role grants, others as they come */
-    size_t n_misses, dropped;     /* those beyond EXPLAIN_MAX_MISSES are only counted */
-    struct explain_remedy remedy; /* of a no; without verbs: nothing can make it a yes */
+    const struct explain_miss *misses; /* of a no */
+    size_t n_misses, dropped;          /* those beyond EXPLAIN_MAX_MISSES are only counted */
+    struct explain_remedy remedy;      /* of a no; without verbs: nothing can make it a yes */
 };
 
 struct explanation explain_request(struct arena *a, const struct authz_index *ix, const struct authz_identity *who,
