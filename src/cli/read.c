@@ -43,7 +43,7 @@ static void add_object(struct arena *a, str file, size_t document, const struct 
 
 static int read_file(struct arena *a, int fd, const char *path, read_objects *objects, struct err *err)
 {
-    str text;
+    str text = {0};
     json_vec documents = {0};
     struct json_limits limits = {.bytes = READ_MAX_FILE};
     int r = read_fd(a, fd, path, &text, err);
