@@ -64,7 +64,7 @@ static int packed(struct proto_decoder *d, const struct shape_field *row, str by
     struct wire w = {bytes, NULL};
     struct wire_field f = {.type = WIRE_VARINT};
     while (w.rest.n) {
-        struct json item;
+        struct json item = json_null();
         if (!wire_varint(&w, &f.value))
             return proto_bad(d, at, w.error);
         if (proto_value(d, row, &f, &item, at) < 0)

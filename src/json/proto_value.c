@@ -121,7 +121,7 @@ static int strings_value(struct proto_decoder *d, str bytes, struct json *ret, s
     enum wire_step step;
     *ret = json_arr();
     while ((step = wire_next(&w, &f)) == WIRE_FIELD) {
-        struct json item;
+        struct json item = json_null();
         if (f.number != 1)
             continue;
         if (f.type != WIRE_BYTES)

@@ -16,28 +16,28 @@ static str two_parts(struct arena *a, int64_t first, char unit, int64_t second, 
 
 str column_duration(struct arena *a, int64_t s)
 {
-    enum { MINUTE = 60, HOUR = 3600, DAY = 86400, YEAR = 365 * DAY };
+    const int64_t minute = 60, hour = 60 * minute, day = 24 * hour, year = 365 * day;
     if (s < -1)
         return S("<invalid>");
     if (s < 0)
         return S("0s");
-    if (s < 2 * MINUTE)
+    if (s < 2 * minute)
         return two_parts(a, s, 's', 0, 0);
-    if (s < 10 * MINUTE)
-        return two_parts(a, s / MINUTE, 'm', s % MINUTE, 's');
-    if (s < 3 * HOUR)
-        return two_parts(a, s / MINUTE, 'm', 0, 0);
-    if (s < 8 * HOUR)
-        return two_parts(a, s / HOUR, 'h', s % HOUR / MINUTE, 'm');
-    if (s < 48 * HOUR)
-        return two_parts(a, s / HOUR, 'h', 0, 0);
-    if (s < 8 * DAY)
-        return two_parts(a, s / DAY, 'd', s % DAY / HOUR, 'h');
-    if (s < 2 * YEAR)
-        return two_parts(a, s / DAY, 'd', 0, 0);
-    if (s < 8LL * YEAR)
-        return two_parts(a, s / YEAR, 'y', s % YEAR / DAY, 'd');
-    return two_parts(a, s / YEAR, 'y', 0, 0);
+    if (s < 10 * minute)
+        return two_parts(a, s / minute, 'm', s % minute, 's');
+    if (s < 3 * hour)
+        return two_parts(a, s / minute, 'm', 0, 0);
+    if (s < 8 * hour)
+        return two_parts(a, s / hour, 'h', s % hour / minute, 'm');
+    if (s < 48 * hour)
+        return two_parts(a, s / hour, 'h', 0, 0);
+    if (s < 8 * day)
+        return two_parts(a, s / day, 'd', s % day / hour, 'h');
+    if (s < 2 * year)
+        return two_parts(a, s / day, 'd', 0, 0);
+    if (s < 8 * year)
+        return two_parts(a, s / year, 'y', s % year / day, 'd');
+    return two_parts(a, s / year, 'y', 0, 0);
 }
 
 str column_age(struct arena *a, str timestamp, int64_t now)
