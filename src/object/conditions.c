@@ -58,10 +58,9 @@ static bool set_generation(struct arena *a, struct json *entry, int64_t generati
 
 static struct json *find_or_add(struct arena *a, struct json *conditions, str type)
 {
-    for (size_t i = 0; i < json_len(conditions); i++) {
-        if (str_eq(json_get_text(&conditions->items[i], S("type")), type))
-            return &conditions->items[i];
-    }
+    const struct json *found = condition_find(conditions, type);
+    if (found)
+        return &conditions->items[found - conditions->items];
     struct json entry = json_obj_sized(a, 6);
     json_add(a, &entry, S("type"), json_str(str_dup(a, type)));
     return json_push(a, conditions, entry);
@@ -80,13 +79,10 @@ bool condition_set(struct arena *a, struct json *conditions, const struct condit
 
 bool condition_remove(struct json *conditions, str type)
 {
-    for (size_t i = 0; i < json_len(conditions); i++) {
-        if (str_eq(json_get_text(&conditions->items[i], S("type")), type)) {
-            json_erase(conditions, i);
-            return true;
-        }
-    }
-    return false;
+    const struct json *found = condition_find(conditions, type);
+    if (found)
+        json_erase(conditions, (size_t)(found - conditions->items));
+    return found != NULL;
 }
 
 /* ---- Checking. ---- */

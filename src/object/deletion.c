@@ -12,14 +12,15 @@ static const str foreground = S_INIT("foregroundDeletion");
 
 static void validate_dry_run(struct field_errors *errs, const struct json *list)
 {
-    str *values = ARENA_ARRAY(errs->arena, str, json_len(list) + 1);
-    bool bad = false;
-    for (size_t i = 0; i < json_len(list); i++) {
-        values[i] = json_text(&list->items[i]);
-        bad = bad || !str_eq(values[i], S("All"));
+    VEC(str) values = {0};
+    bool bad = !json_is_arr(list) && !json_is_null(list);
+    json_each_item(list, v)
+    {
+        *vec_push(errs->arena, &values) = json_text(v);
+        bad = bad || !str_eq(json_text(v), S("All"));
     }
     if (bad)
-        field_error_add(errs, FIELD_NOT_SUPPORTED, S("dryRun"), field_strings(errs->arena, values, json_len(list)),
+        field_error_add(errs, FIELD_NOT_SUPPORTED, S("dryRun"), field_strings(errs->arena, values.p, values.n),
                         "supported values: \"All\"");
 }
 
@@ -85,7 +86,7 @@ bool meta_remove_finalizer(struct json *object, str name)
 {
     struct json *meta = json_get_mut(object, S("metadata"));
     struct json *list = json_get_mut(meta, S("finalizers"));
-    size_t kept = 0, n = json_len(list);
+    size_t kept = 0, n = json_is_arr(list) ? list->n : 0;
     for (size_t i = 0; i < n; i++) {
         if (!str_eq(json_text(&list->items[i]), name))
             list->items[kept++] = list->items[i];

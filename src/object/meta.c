@@ -200,14 +200,16 @@ static bool is_skipped(const struct json_member *m, const char *const *skip)
 /* True when all members but those skipped are the same; with loose set, empty ones may be absent. */
 static bool same_members(const struct json *x, const struct json *y, const char *const *skip, bool loose)
 {
+    struct json_index others JSON_INDEX_SCOPE;
     size_t x_n = 0, y_n = 0;
+    json_index_init(&others, y);
     json_each_member(y, m) y_n += !is_skipped(m, skip) && !(loose && is_empty(&m->val));
     json_each_member(x, m)
     {
         if (is_skipped(m, skip) || (loose && is_empty(&m->val)))
             continue;
-        const struct json *other = json_get(y, json_key(m));
-        if (other == NULL || !json_equal(&m->val, other))
+        const struct json_member *other = json_index_find(&others, json_key(m));
+        if (other == NULL || !json_equal(&m->val, &other->val))
             return false;
         x_n++;
     }
@@ -224,9 +226,9 @@ bool meta_is_same_content(const struct kind *kind, const struct json *object, co
 static bool same_managed_fields(const struct json *x, const struct json *y)
 {
     static const char *const but_time[] = {"time", NULL};
-    if (json_len(x) != json_len(y))
-        return false;
-    for (size_t i = 0; i < json_len(x); i++) {
+    if (!json_is_arr(x) || !json_is_arr(y) || x->n != y->n)
+        return json_len(x) == 0 && json_len(y) == 0;
+    for (uint32_t i = 0; i < x->n; i++) {
         if (!same_members(&x->items[i], &y->items[i], but_time, false))
             return false;
     }

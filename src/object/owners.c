@@ -31,10 +31,11 @@ static str shown_list(struct arena *a, const struct json *owners)
 {
     struct buf b = {.arena = a};
     buf_add_str(&b, S("[]v1.OwnerReference{"));
-    for (size_t i = 0; i < json_len(owners); i++) {
-        if (i)
+    json_each_item(owners, ref)
+    {
+        if (ref != owners->items)
             buf_add_str(&b, S(", "));
-        add_shown(&b, &owners->items[i]);
+        add_shown(&b, ref);
     }
     buf_add_char(&b, '}');
     return buf_str(&b);
@@ -108,7 +109,7 @@ void meta_dedup_owners(struct arena *a, struct json *object, struct meta_warning
     struct map seen = {0};
     struct json kept = json_arr_sized(a, json_len(owners));
     struct buf twice = {.arena = &scratch};
-    if (json_len(owners) < 2)
+    if (!json_is_arr(owners))
         return;
     json_each_item(owners, ref)
     {
@@ -123,7 +124,7 @@ void meta_dedup_owners(struct arena *a, struct json *object, struct meta_warning
         buf_add_str(&twice, json_get_text(ref, S("uid")));
     }
     map_done(&seen);
-    if (kept.n == json_len(owners))
+    if (kept.n == owners->n)
         return;
     json_set(a, meta_of(a, object), S("ownerReferences"), kept);
     *vec_push(warnings->arena, &warnings->list) =

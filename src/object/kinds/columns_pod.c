@@ -89,7 +89,7 @@ static void running(struct arena *a, const struct json *pod, struct summary *s)
 {
     const struct json *list = json_dig(pod, "status.containerStatuses");
     bool any_running = false;
-    for (size_t i = json_len(list); i-- > 0;) {
+    for (size_t i = json_is_arr(list) ? list->n : 0; i-- > 0;) {
         const struct json *c = &list->items[i], *terminated = json_dig(c, "state.terminated");
         str waiting = column_text(c, "state.waiting.reason");
         note_restarts(c, &s->restarts, &s->last_restart);
