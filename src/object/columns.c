@@ -2,9 +2,7 @@
 #include "object/columns.h"
 
 #include "base/clock.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "object/go_text.h"
 
 /* "5h" or "5h7m": the second part is left out when it is zero. */
 static str two_parts(struct arena *a, int64_t first, char unit, int64_t second, char small)
@@ -51,22 +49,6 @@ str column_age(struct arena *a, str timestamp, int64_t now)
 
 /* ---- Custom resources. ---- */
 
-/* A real as Go's %v: the fewest digits that tell it apart, with an exponent from a million on and below 0.0001. */
-static void real_format(struct buf *b, double d)
-{
-    char text[32];
-    int digits = 0;
-    do
-        snprintf(text, sizeof text, "%.*e", digits, d);
-    while (strtod(text, NULL) != d && ++digits < 17);
-    const char *e = strchr(text, 'e');
-    long exponent = strtol(e + 1, NULL, 10);
-    if (exponent < -4 || exponent >= 6)
-        buf_add_str(b, str_of(text));
-    else
-        buf_fmt(b, "%.*f", (int)(digits > exponent ? digits - exponent : 0), d);
-}
-
 /* Text as kubectl prints a value found by a JSONPath. */
 static struct json printed(struct arena *a, const struct json *v)
 {
@@ -76,7 +58,7 @@ static struct json printed(struct arena *a, const struct json *v)
     if (json_is_null(v))
         buf_add_str(&b, S("<no value>"));
     else if (v->type == JSON_REAL || v->type == JSON_UINT)
-        real_format(&b, json_to_real(v));
+        go_text_real(&b, json_to_real(v));
     else
         json_encode(&b, v, JSON_SORTED);
     return json_str(buf_str(&b));

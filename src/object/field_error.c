@@ -2,10 +2,10 @@
 #include "object/field_error.h"
 
 #include "base/map.h"
+#include "object/go_text.h"
 
 #include <assert.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* What each type is called in texts and in causes, and whether its text shows the value. */
@@ -102,21 +102,6 @@ void field_errors_format(struct buf *b, const struct field_errors *errs)
         buf_add_char(b, ']');
 }
 
-/* A double as Go's %v: the fewest digits that read back the same, with an exponent below -4 and from 6 on. */
-static void add_real(struct buf *b, double d)
-{
-    char text[40];
-    int digits = 0;
-    do
-        (void)snprintf(text, sizeof text, "%.*e", digits, d);
-    while (digits++ < 17 && strtod(text, NULL) != d);
-    int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
-    if (exponent < -4 || exponent >= 6)
-        buf_add_str(b, str_of(text));
-    else
-        buf_fmt(b, "%.*f", digits - 1 > exponent ? digits - 1 - exponent : 0, d);
-}
-
 static int by_key(const void *a, const void *b)
 {
     return str_cmp(json_key(*(const struct json_member *const *)a), json_key(*(const struct json_member *const *)b));
@@ -158,7 +143,7 @@ static void add_value(struct buf *b, const struct json *v, struct arena *scratch
         buf_fmt(b, "%llu", (unsigned long long)v->u);
         break;
     case JSON_REAL:
-        add_real(b, v->d);
+        go_text_real(b, v->d);
         break;
     case JSON_STR:
         buf_add_quoted(b, json_text(v));
