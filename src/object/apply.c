@@ -145,7 +145,7 @@ static int merge_and_settle(struct applying *ap, struct apply_result *ret, struc
     if (conflicts.n && !ap->args->force && !drop_allowed(ap, &conflicts))
         return conflict_report(ap->arena, &conflicts, ret, err);
     settle(ap, change);
-    ret->object = ap->merged;
+    ret->object = value_tidy(ap->arena, &ap->args->write.type, &ap->merged, &ap->live);
     if (str_eq(ap->args->write.manager, client_side_manager))
         ret->object = last_applied_refresh(ap->arena, &ret->object, ap->args->config);
     ret->object = managed_attach(ap->arena, &ret->object, &ap->managed);

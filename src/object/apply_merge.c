@@ -116,19 +116,11 @@ static struct json merge_list(struct arena *a, const struct typed *t, const stru
     return same_items(&w.out, live) ? *live : w.out;
 }
 
-/* Records of built-in kinds hold no null, and no empty map or list, where Go leaves them out. */
-static bool is_unset(const struct typed *t, const struct json *v)
-{
-    if (t->source != TYPED_SHAPE || t->present)
-        return false;
-    return json_is_null(v) || (json_len(v) == 0 && v->type >= JSON_ARR && t->card != SHAPE_ONE);
-}
-
 static struct json merge_map(struct arena *a, const struct typed *t, const struct json *live, const struct json *config)
 {
     struct json_index known JSON_INDEX_SCOPE;
     struct json out = *live;
-    bool copied = false, unset = false;
+    bool copied = false;
     json_index_init(&known, live);
     json_each_member(config, m)
     {
@@ -136,9 +128,8 @@ static struct json merge_map(struct arena *a, const struct typed *t, const struc
         const struct json_member *old = json_index_find(&known, json_key(m));
         typed_member(t, m, &child);
         struct json v = old ? merge(a, &child, &old->val, &m->val) : m->val;
-        if (old ? value_is_shared(&v, &old->val) : is_unset(&child, &v))
+        if (old && value_is_shared(&v, &old->val))
             continue;
-        unset |= json_is_null(&v) && is_unset(&child, &v);
         if (!copied)
             out = json_dup_top(a, live);
         copied = true;
@@ -146,10 +137,6 @@ static struct json merge_map(struct arena *a, const struct typed *t, const struc
             out.members[old - live->members].val = v;
         else
             json_add(a, &out, json_key(m), v);
-    }
-    for (uint32_t i = unset ? out.n : 0; i > 0; i--) {
-        if (json_is_null(&out.members[i - 1].val))
-            json_remove_at(&out, i - 1);
     }
     return out;
 }
@@ -198,8 +185,9 @@ static bool prune_child(const struct pruning *p, const struct fieldset_elem *ele
     return false;
 }
 
-/* A map that loses its last member is empty, as its managers want it; Kubernetes makes it null, which validation then
- * refuses. In built-in kinds it is left out. */
+/* A map or list that loses all it holds is null in built-in kinds, as it is in Kubernetes: the place is still there for
+ * who manages it, until value_tidy. In custom resources it is empty, as its managers want it; Kubernetes makes it null,
+ * which validation then mostly refuses. */
 static struct json prune_map(const struct pruning *p, const struct typed *t, const struct json *v)
 {
     struct json out = json_obj_sized(p->arena, v->n);
@@ -212,7 +200,9 @@ static struct json prune_map(const struct pruning *p, const struct typed *t, con
         bool is_field = typed_member(t, m, &child) == TYPED_FIELD;
         bool drop = prune_child(p, &name, &child, is_field, &kept);
         changed |= drop || !value_is_shared(&kept, &m->val);
-        if (!drop && (json_len(&kept) || !json_len(&m->val) || child.source != TYPED_SHAPE))
+        if (child.source == TYPED_SHAPE && json_len(&m->val) && !json_len(&kept))
+            kept = json_null();
+        if (!drop)
             json_add(p->arena, &out, json_key(m), kept);
     }
     return changed ? out : *v;
@@ -248,4 +238,61 @@ struct json value_prune(struct arena *a, const struct typed *t, const struct jso
     else if (json_is_arr(v) && v->n && t->allows & TYPED_LIST && t->list != TYPED_LIST_ATOMIC)
         out = prune_list(&p, t, v);
     return out;
+}
+
+/* ---- Tidy. ---- */
+
+/* What Go leaves out of the records of built-in kinds: null, and empty maps and lists; a record that has become null. */
+static bool is_unset(const struct typed *t, const struct json *v, const struct json *live)
+{
+    if (t->source != TYPED_SHAPE)
+        return false;
+    if (json_is_null(v))
+        return !t->present || t->card == SHAPE_ONE || json_len(live);
+    return !t->present && t->card != SHAPE_ONE && v->type >= JSON_ARR && v->n == 0;
+}
+
+static struct json tidy_map(struct arena *a, const struct typed *t, const struct json *v, const struct json *live)
+{
+    struct json_index known JSON_INDEX_SCOPE;
+    struct json out = json_obj_sized(a, v->n);
+    json_index_init(&known, live);
+    json_each_member(v, m)
+    {
+        struct typed child;
+        const struct json_member *old = json_index_find(&known, json_key(m));
+        const struct json *was = old ? &old->val : NULL;
+        bool is_entry = typed_member(t, m, &child) == TYPED_ENTRY;
+        struct json kept = value_tidy(a, &child, &m->val, was);
+        if (is_entry && child.source == TYPED_SHAPE && json_is_null(&kept) && typed_scalar(&child) == TYPED_STRING)
+            kept = json_str(S("")); /* in a map of strings there is no null */
+        if ((was && value_is_shared(&kept, was)) || !is_unset(&child, &kept, was))
+            json_add(a, &out, json_key(m), kept);
+    }
+    return out;
+}
+
+static struct json tidy_list(struct arena *a, const struct typed *t, const struct json *v, const struct json *live)
+{
+    struct items known, now;
+    if (items_init(a, &known, t, live, NULL) < 0 || items_init(a, &now, t, v, NULL) < 0)
+        return *v;
+    struct typed item_type = typed_item(t);
+    struct json out = json_arr_sized(a, v->n);
+    for (uint32_t i = 0; i < now.n; i++) {
+        uint32_t was = items_find(&known, &now.p[i].elem);
+        json_push(a, &out, value_tidy(a, &item_type, now.p[i].value, was == ITEM_NONE ? NULL : known.p[was].value));
+    }
+    return out;
+}
+
+struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live)
+{
+    if (live && value_is_shared(v, live))
+        return *v;
+    if (json_is_obj(v) && t->allows & TYPED_MAP && !t->atomic && t->source >= TYPED_SHAPE)
+        return tidy_map(a, t, v, live);
+    if (json_is_arr(v) && t->allows & TYPED_LIST && t->list == TYPED_LIST_KEYED)
+        return tidy_list(a, t, v, live);
+    return *v;
 }

@@ -56,6 +56,8 @@ struct json value_merge(struct arena *a, const struct typed *t, const struct jso
 /* v without what was applied before and has no manager now; the very same handle when there is no such thing. */
 struct json value_prune(struct arena *a, const struct typed *t, const struct json *v, struct fieldset before,
                         struct fieldset managed);
+/* v, made of live (or NULL) by the two above, without what Go leaves out. Who tracks fields looks at v as it was before. */
+struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live);
 /* True when both handles mean the same scalar or the same memory. */
 bool value_is_shared(const struct json *x, const struct json *y);
 
