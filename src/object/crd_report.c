@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object/crd_check.h"
 
-static str place(struct field_errors *errs, const struct step *at)
+/* A place is written down only if the error is kept. */
+static void add(struct field_errors *errs, enum field_error_type type, const struct step *at, str value, str text)
 {
-    struct buf b = {.arena = errs->arena};
-    schema_path_format(&b, at, true);
-    return buf_str(&b);
+    struct buf place = {.arena = errs->arena};
+    if (!field_errors_full(errs))
+        schema_path_format(&place, at, true);
+    field_error_add(errs, type, buf_str(&place), value, "%.*s", STR(text));
 }
 
 void crd_required(struct field_errors *errs, const struct step *at, const char *text)
 {
-    field_error_add(errs, FIELD_REQUIRED, place(errs, at), (str){0}, "%s", text);
+    add(errs, FIELD_REQUIRED, at, (str){0}, str_of(text));
 }
 
 void crd_forbidden(struct field_errors *errs, const struct step *at, const char *text)
 {
-    field_error_add(errs, FIELD_FORBIDDEN, place(errs, at), (str){0}, "%s", text);
+    add(errs, FIELD_FORBIDDEN, at, (str){0}, str_of(text));
 }
 
 void crd_invalid(struct field_errors *errs, const struct step *at, str value, const char *text)
 {
-    field_error_add(errs, FIELD_INVALID, place(errs, at), value, "%s", text);
+    add(errs, FIELD_INVALID, at, value, str_of(text));
 }
 
 void crd_invalid_text(struct field_errors *errs, const struct step *at, str value, const char *text)
@@ -35,12 +37,12 @@ void crd_unsupported(struct field_errors *errs, const struct step *at, str value
     struct buf quoted = {.arena = errs->arena}, list = {.arena = errs->arena};
     buf_add_quoted(&quoted, value);
     str rest = str_of(names), name;
-    while (rest.n) {
+    const char *before = "supported values: ";
+    for (; rest.n; before = ", ") {
         str_cut(rest, ' ', &name, &rest);
-        buf_fmt(&list, "%s\"%.*s\"", list.n ? ", " : "", STR(name));
+        buf_fmt(&list, "%s\"%.*s\"", before, STR(name));
     }
-    field_error_add(errs, FIELD_NOT_SUPPORTED, place(errs, at), buf_str(&quoted), "supported values: %.*s",
-                    STR(buf_str(&list)));
+    add(errs, FIELD_NOT_SUPPORTED, at, buf_str(&quoted), buf_str(&list));
 }
 
 void crd_check_choice(struct field_errors *errs, const struct step *at, str value, const char *names)

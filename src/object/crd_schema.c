@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules for one openAPIV3Schema, apart from being structural. */
+#include "base/map.h"
 #include "object/crd_check.h"
 
 /* What is known on the way down. */
@@ -197,21 +198,22 @@ static void check_map_keys(const struct context *c, const struct keywords *kw, c
     const struct json *props = json_get(kw->at[KW_ITEMS], S("properties"));
     const struct step *at = AT(path, str_of(keyword_name(KW_X_LIST_MAP_KEYS))), *items = AT(path, S("items"));
     str shown = crd_strings(c->errs->arena, keys);
+    struct json_index known JSON_INDEX_SCOPE = {0};
+    struct map seen = {0};
+    json_index_init(&known, props);
     for (uint32_t i = 0; i < json_len(keys); i++) {
         str key = json_text(&keys->items[i]);
-        const struct json *prop = json_get(props, key);
-        str type = json_get_text(prop, S("type"));
+        const struct json_member *prop = json_index_find(&known, key);
+        str type = prop ? json_get_text(&prop->val, S("type")) : (str){0};
         if (prop == NULL)
             crd_invalid(c->errs, at, shown, "entries must all be names of item properties");
         else if (str_eq(type, S("array")) || str_eq(type, S("object")))
             crd_invalid_text(c->errs, AT(AT_KEY(AT(items, S("properties")), key), S("type")), S("object"),
                              "must be a scalar type if parent array's x-kubernetes-list-type is map");
-        bool again = false;
-        for (uint32_t k = 0; k < i && k < 32; k++)
-            again = again || str_eq(json_text(&keys->items[k]), key);
-        if (again)
+        if (map_set(&seen, key, &seen))
             crd_invalid(c->errs, at, shown, "must not contain duplicate entries");
     }
+    map_done(&seen);
 }
 
 static void check_list_map(const struct context *c, const struct keywords *kw, const struct step *path)
@@ -234,14 +236,16 @@ static void check_list_map(const struct context *c, const struct keywords *kw, c
                          "must be object if parent array's x-kubernetes-list-type is map");
 }
 
-static bool lists_text(const struct json *list, str text)
+static void check_key_field(const struct context *c, const struct json_member *prop, bool required,
+                            const struct step *at)
 {
-    json_each_item(list, it)
-    {
-        if (str_eq(json_text(it), text))
-            return true;
-    }
-    return false;
+    if (!required && json_is_null(json_get(&prop->val, S("default"))))
+        crd_required(c->errs, AT(at, S("default")),
+                     "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required "
+                     "property");
+    if (json_true(json_get(&prop->val, S("nullable"))))
+        crd_forbidden(c->errs, AT(at, S("nullable")),
+                      "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
 }
 
 /* Items of sets and maps are never null; keys of maps are always there. */
@@ -257,20 +261,20 @@ static void check_presence(const struct context *c, const struct keywords *kw, c
         crd_forbidden(c->errs, AT(items, S("nullable")),
                       is_map ? "cannot be nullable when x-kubernetes-list-type is map"
                              : "cannot be nullable when x-kubernetes-list-type is set");
-    for (uint32_t i = 0; is_map && i < json_len(keys); i++) {
-        str key = json_text(&keys->items[i]);
-        const struct json *prop = json_get(json_get(item, S("properties")), key);
-        const struct step *at = AT_KEY(AT(items, S("properties")), key);
-        if (prop == NULL)
-            continue;
-        if (!lists_text(json_get(item, S("required")), key) && json_is_null(json_get(prop, S("default"))))
-            crd_required(c->errs, AT(at, S("default")),
-                         "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required "
-                         "property");
-        if (json_true(json_get(prop, S("nullable"))))
-            crd_forbidden(c->errs, AT(at, S("nullable")),
-                          "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
+    if (!is_map)
+        return;
+    struct json_index known JSON_INDEX_SCOPE = {0};
+    struct map required = {0};
+    json_index_init(&known, json_get(item, S("properties")));
+    const struct json *names = json_get(item, S("required"));
+    json_each_item(names, it) map_set(&required, json_text(it), &required);
+    for (uint32_t i = 0; i < json_len(keys); i++) {
+        const struct json_member *prop = json_index_find(&known, json_text(&keys->items[i]));
+        if (prop)
+            check_key_field(c, prop, map_get(&required, json_key(prop)),
+                            AT_KEY(AT(items, S("properties")), json_key(prop)));
     }
+    map_done(&required);
 }
 
 static bool has_newline(str s)

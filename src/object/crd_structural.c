@@ -229,7 +229,8 @@ static void check_complete(struct field_errors *errs, const struct json *inner, 
 static void demand(struct field_errors *errs, const struct step *missing, const struct step *because)
 {
     struct buf b = {.arena = errs->arena};
-    schema_path_format(&b, because, true);
+    if (!field_errors_full(errs))
+        schema_path_format(&b, because, true);
     str text = str_fmt(errs->arena, "because it is defined in %.*s", STR(buf_str(&b)));
     crd_required(errs, missing, str_cstr(errs->arena, text));
 }
@@ -263,12 +264,16 @@ static void check_complete(struct field_errors *errs, const struct json *inner, 
         struct places under = {json_is_null(items) ? NULL : items, AT(p.outer_path, S("items"))};
         check_complete(errs, kw.at[KW_ITEMS], under, AT(path, S("items")));
     }
+    if (json_len(kw.at[KW_PROPERTIES]) == 0)
+        return;
+    struct json_index known JSON_INDEX_SCOPE = {0};
+    json_index_init(&known, json_get(p.outer, S("properties")));
     json_each_member(kw.at[KW_PROPERTIES], m)
     {
         const struct step *at = AT_KEY(AT(path, S("properties")), json_key(m));
         const struct step *outer = AT_KEY(AT(p.outer_path, S("properties")), json_key(m));
-        const struct json *known = json_get(json_get(p.outer, S("properties")), json_key(m));
-        check_complete(errs, &m->val, (struct places){known, outer}, at);
+        const struct json_member *place = json_index_find(&known, json_key(m));
+        check_complete(errs, &m->val, (struct places){place ? &place->val : NULL, outer}, at);
     }
 }
 

@@ -25,9 +25,14 @@ static const struct {
     [FIELD_INTERNAL] = {"Internal error", "InternalError", false},
 };
 
+bool field_errors_full(const struct field_errors *errs)
+{
+    return errs->list.n >= FIELD_ERRORS_MAX || errs->bytes >= FIELD_ERRORS_MAX_BYTES;
+}
+
 void field_error_add(struct field_errors *errs, enum field_error_type type, str field, str value, const char *fmt, ...)
 {
-    if (errs->list.n >= FIELD_ERRORS_MAX) {
+    if (field_errors_full(errs)) {
         errs->dropped++;
         return;
     }
@@ -38,6 +43,7 @@ void field_error_add(struct field_errors *errs, enum field_error_type type, str 
         buf_vfmt(&detail, fmt, args);
         va_end(args);
     }
+    errs->bytes += field.n + value.n + detail.n;
     *vec_push(errs->arena, &errs->list) = (struct field_error){
         .type = type,
         .field = str_dup(errs->arena, field),

@@ -29,14 +29,19 @@ struct field_error {
     str detail; /* may be empty */
 };
 
-/* Zero-initialise with an arena. Past FIELD_ERRORS_MAX entries further ones are counted but not kept. */
-enum { FIELD_ERRORS_MAX = 1000 };
+/* Zero-initialise with an arena. Past FIELD_ERRORS_MAX entries, or that many bytes of texts, further ones are counted but
+ * not kept. */
+enum { FIELD_ERRORS_MAX = 1000, FIELD_ERRORS_MAX_BYTES = 4 * 1024 * 1024 };
 
 struct field_errors {
     struct arena *arena;
     VEC(struct field_error) list;
+    size_t bytes; /* of the texts kept */
     size_t dropped;
 };
+
+/* Whether one more error would only be counted: nobody need make texts for it. */
+bool field_errors_full(const struct field_errors *errs);
 
 void field_error_add(struct field_errors *errs, enum field_error_type type, str field, str value, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));

@@ -85,14 +85,16 @@ bool schema_node_default(schema_node node, struct arena *a, struct json *ret);
 
 enum {
     SCHEMA_MAX_UNKNOWN = 1000,
-    SCHEMA_MAX_DEFAULTS = 4 * 1024 * 1024, /* bytes that defaults may add to one object */
+    SCHEMA_MAX_UNKNOWN_BYTES = 1024 * 1024,
+    SCHEMA_MAX_DEFAULTS = 4 * 1024 * 1024, /* bytes that defaults may add to one object, names included */
 };
 
 /* Paths of fields that were dropped because the schema does not know them ("spec.list[0].q"), sorted. Zero-initialise
- * with an arena; past SCHEMA_MAX_UNKNOWN further ones are counted but not kept. */
+ * with an arena; past SCHEMA_MAX_UNKNOWN, or that many bytes, further ones are counted but not kept. */
 struct schema_unknown {
     struct arena *arena;
     VEC(str) paths;
+    size_t bytes; /* of the paths kept */
     size_t dropped;
 };
 

@@ -191,6 +191,12 @@ static inline uint32_t schema_member_node(const struct schema *s, const struct n
 
 /* The member with the name stored at key, or NULL. */
 struct json_member *schema_find_member(const struct schema *s, const struct json *obj, uint32_t key, uint32_t hash);
+/* Whether so many names are better looked up in an object through a json_index. */
+static inline bool is_wide(uint32_t names, const struct json *obj)
+{
+    return names > 32 && obj->n > 32;
+}
+
 /* The compiled pattern, made now if it is needed for the first time. */
 const struct pattern *schema_pattern(const struct schema *s, uint32_t index);
 

@@ -55,7 +55,7 @@ static bool check_type(struct validation *v, const struct node *node, const stru
         return true;
     if (node->type == TYPE_INT_OR_STRING && v->is_default)
         return true;
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     uint32_t format = schema_check_arg(v->schema, node, CHECK_FORMAT);
     const char *is = go_type(value);
@@ -76,7 +76,7 @@ static bool check_pattern(struct validation *v, uint32_t index, const struct jso
     enum pattern_result found = p ? pattern_match(p, json_text(value), v->scratch) : PATTERN_NO;
     if (found == PATTERN_YES)
         return true;
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     str expression = text_at(v->schema, v->schema->words[v->schema->patterns + index]);
     const char *why = p == NULL                  ? ", but pattern is invalid"
@@ -100,8 +100,8 @@ static bool check_string(struct validation *v, enum check op, uint32_t arg, cons
     }
     if ((int64_t)value->n >= limit && (int64_t)str_utf8_len(json_text(value)) >= limit)
         return true;
-    return v->errs && report(v, path, FIELD_INVALID, field_value(v->errs->arena, value),
-                             "should be at least %lld chars long", (long long)limit);
+    return report_wanted(v) && report(v, path, FIELD_INVALID, field_value(v->errs->arena, value),
+                                      "should be at least %lld chars long", (long long)limit);
 }
 
 static bool check_format(struct validation *v, uint32_t arg, const struct json *value, const struct step *path)
@@ -109,7 +109,7 @@ static bool check_format(struct validation *v, uint32_t arg, const struct json *
     const uint32_t *words = v->schema->words + arg;
     if (format_matches(words[0], json_text(value)))
         return true;
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     str quoted = field_value(v->errs->arena, value);
     return report(v, path, FIELD_TYPE_INVALID, quoted, "must be of type %.*s: %.*s", STR(text_at(v->schema, words[1])),
@@ -147,7 +147,7 @@ static bool check_multiple(struct validation *v, const struct json *value, const
     double d = json_to_real(value);
     if (positive && value->type != JSON_INT && is_json_integer(factor->d < 1 ? 1 / factor->d * d : d / factor->d))
         return true;
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     struct arena *a = v->errs->arena;
     str printed = field_value(a, factor);
@@ -184,7 +184,7 @@ static bool check_number(struct validation *v, enum check op, uint32_t arg, cons
         text = "should be less than";
         break;
     }
-    if (ok || v->errs == NULL)
+    if (ok || !report_wanted(v))
         return ok;
     return report(v, path, FIELD_INVALID, field_value(v->errs->arena, value), "%s %.*s", text,
                   STR(field_value(v->errs->arena, &limit)));
@@ -237,7 +237,7 @@ static bool check_enum(struct validation *v, uint32_t arg, const struct json *va
         if (is_listed(value, it))
             return true;
     }
-    return v->errs && report_enum(v, &list, value, path);
+    return report_wanted(v) && report_enum(v, &list, value, path);
 }
 
 /* ---- Lists and objects ---- */
@@ -249,7 +249,7 @@ static bool check_count(struct validation *v, enum check op, uint32_t arg, const
     bool is_max = op == CHECK_MAX_ITEMS || op == CHECK_MAX_PROPERTIES;
     if (is_max ? n <= limit : n >= limit)
         return true;
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     str count = str_fmt(v->errs->arena, "%lld", (long long)n);
     if (is_max)
@@ -261,10 +261,13 @@ static bool check_count(struct validation *v, enum check op, uint32_t arg, const
 static bool check_required(struct validation *v, uint32_t arg, const struct json *value, const struct step *path)
 {
     const uint32_t *list = v->schema->words + arg;
-    bool ok = true;
+    struct json_index index JSON_INDEX_SCOPE = {0};
+    bool ok = true, wide = is_wide(list[0], value);
+    if (wide)
+        json_index_init(&index, value);
     for (uint32_t i = 0; i < list[0] && (ok || v->errs); i++) {
         uint32_t hash = list[1 + 2 * i], key = list[2 + 2 * i];
-        if (schema_find_member(v->schema, value, key, hash))
+        if (wide ? json_index_find(&index, text_at(v->schema, key)) : schema_find_member(v->schema, value, key, hash))
             continue;
         ok = report_plain(v, &(struct step){.up = path, .key = text_at(v->schema, key)}, FIELD_REQUIRED, (str){0}, "%s",
                           "");
@@ -285,6 +288,8 @@ static bool check_forbidden(struct validation *v, const struct node *node, const
         ok = false;
         if (v->errs == NULL)
             break;
+        if (!report_wanted(v))
+            continue;
         struct buf quoted = {.arena = v->errs->arena};
         buf_add_quoted(&quoted, json_key(m));
         report_plain(v, path, FIELD_INVALID, buf_str(&quoted), "%.*s.%.*s in body is a forbidden property",

@@ -40,6 +40,8 @@ bool check_embedded(struct validation *v, const struct json *object, const struc
 
 /* ---- Reporting; all of these answer false. ---- */
 
+/* Asked before the texts of an error are made: whether somebody wants to know. Past the limits it is only counted. */
+bool report_wanted(const struct validation *v);
 /* "spec.x": where a value is, relative to the value validated. */
 str report_name(struct validation *v, const struct step *path);
 /* "spec.x: <type>: <value>: spec.x in body <text>" */
@@ -50,5 +52,5 @@ bool report_plain(struct validation *v, const struct step *path, enum field_erro
                   ...) __attribute__((format(printf, 5, 6)));
 /* Of the whole: "<nil>: Invalid value: \"\": text" */
 bool report_whole(struct validation *v, str text);
-/* Adds the errors of a part that are not there yet. */
+/* Copies the errors of a part that are not there yet. */
 void report_merge(struct validation *v, const struct field_errors *from);

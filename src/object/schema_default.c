@@ -24,12 +24,21 @@ void default_missing(struct defaulting *d, const struct node *node, struct json 
     if (node->props == 0)
         return;
     const struct table *t = (const struct table *)(d->schema->words + node->props);
+    struct json_index index JSON_INDEX_SCOPE = {0};
+    struct json given = *obj; /* what is added has other names */
+    bool wide = is_wide(t->defaults, obj);
+    if (wide)
+        json_index_init(&index, &given);
     for (uint32_t i = 0; i < t->defaults; i++) {
         const struct prop *p = &t->props[table_defaults(t)[i]];
+        str key = text_at(d->schema, p->key);
         struct json v;
-        if (schema_find_member(d->schema, obj, p->key, p->hash) == NULL &&
-            default_make(d, node_at(d->schema, p->node), &v))
-            json_add(d->arena, obj, str_dup(d->arena, text_at(d->schema, p->key)), v);
+        given.members = obj->members;
+        if (wide ? json_index_find(&index, key) : schema_find_member(d->schema, &given, p->key, p->hash))
+            continue;
+        d->bytes += key.n + strlen("\"\":,");
+        if (default_make(d, node_at(d->schema, p->node), &v))
+            json_add(d->arena, obj, str_dup(d->arena, key), v);
     }
 }
 

@@ -6,7 +6,7 @@
 
 static bool fail(struct validation *v, const struct step *up, str field, const struct json *value, const char *text)
 {
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     enum field_error_type type = value ? FIELD_INVALID : FIELD_REQUIRED;
     str shown = value ? field_value(v->errs->arena, value) : (str){0};
@@ -25,7 +25,7 @@ static bool check_api_version(struct validation *v, const struct json *value, co
     str_cut(text, '/', &group, &rest);
     if (str_find_char(rest, '/') < 0)
         return true;
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     str why = str_fmt(v->errs->arena, "unexpected GroupVersion string: %.*s", STR(text));
     return fail(v, path, S("apiVersion"), value, str_cstr(v->errs->arena, why));
@@ -74,7 +74,7 @@ static bool check_metadata(struct validation *v, const struct json *value, const
     if (!json_is_obj(value))
         return fail(v, path, S("metadata"), value, "must be an object");
     struct arena scratch ARENA_SCOPE = {0};
-    struct field_errors found = {.arena = v->errs ? v->errs->arena : &scratch};
+    struct field_errors found = {.arena = &scratch};
     struct buf field = {.arena = found.arena};
     schema_path_format(&field, &(struct step){.up = path, .key = S("metadata")}, true);
     check_names(&found, field_child(found.arena, v->base, buf_str(&field)), value);

@@ -4,28 +4,36 @@
 
 #include <stdlib.h>
 
-void schema_note_unknown(struct prune_notes *notes, const struct step *up, const struct json_member *m)
+/* The path of a member, unless nobody wants to know or there are enough of them. */
+static bool make_path(struct prune_notes *notes, const struct step *up, const struct json_member *m, bool brackets,
+                      str *ret)
 {
     struct schema_unknown *out = notes->out;
     if (out == NULL)
-        return;
-    if (out->paths.n >= SCHEMA_MAX_UNKNOWN) {
+        return false;
+    if (out->paths.n + notes->metadata.n >= SCHEMA_MAX_UNKNOWN || out->bytes >= SCHEMA_MAX_UNKNOWN_BYTES) {
         out->dropped++;
-        return;
+        return false;
     }
     struct buf b = {.arena = out->arena};
-    schema_path_format(&b, &(struct step){.up = up, .key = json_key(m)}, false);
-    *vec_push(out->arena, &out->paths) = buf_str(&b);
+    schema_path_format(&b, &(struct step){.up = up, .key = json_key(m)}, brackets);
+    out->bytes += b.n;
+    *ret = buf_str(&b);
+    return true;
+}
+
+void schema_note_unknown(struct prune_notes *notes, const struct step *up, const struct json_member *m)
+{
+    str path;
+    if (make_path(notes, up, m, false, &path))
+        *vec_push(notes->out->arena, &notes->out->paths) = path;
 }
 
 static void note_metadata(struct prune_notes *notes, const struct step *up, const struct json_member *m)
 {
-    struct schema_unknown *out = notes->out;
-    if (out == NULL || notes->metadata.n >= SCHEMA_MAX_UNKNOWN)
-        return;
-    struct buf b = {.arena = out->arena};
-    schema_path_format(&b, &(struct step){.up = up, .key = json_key(m)}, true);
-    *vec_push(out->arena, &notes->metadata) = buf_str(&b);
+    str path;
+    if (make_path(notes, up, m, true, &path))
+        *vec_push(notes->out->arena, &notes->metadata) = path;
 }
 
 static int by_text(const void *a, const void *b)
@@ -42,13 +50,7 @@ void schema_notes_finish(struct prune_notes *notes, size_t first)
         qsort(out->paths.p + first, out->paths.n - first, sizeof *out->paths.p, by_text);
     if (notes->metadata.n)
         qsort(notes->metadata.p, notes->metadata.n, sizeof *notes->metadata.p, by_text);
-    vec_each(&notes->metadata, it)
-    {
-        if (out->paths.n < SCHEMA_MAX_UNKNOWN)
-            *vec_push(out->arena, &out->paths) = *it;
-        else
-            out->dropped++;
-    }
+    vec_each(&notes->metadata, it) * vec_push(out->arena, &out->paths) = *it;
 }
 
 /* ---- Metadata of embedded resources, by the shape of ObjectMeta ---- */

@@ -28,27 +28,38 @@ static bool is_same(const struct field_error *a, const struct field_error *b)
 /* Several ways through a schema may come to the same error: it is told once. */
 static void add_once(struct field_errors *errs, const struct field_error *e)
 {
-    if (errs->list.n >= FIELD_ERRORS_MAX) {
-        errs->dropped++;
-        return;
-    }
     vec_each(&errs->list, it)
     {
         if (is_same(it, e))
             return;
     }
+    errs->bytes += e->field.n + e->value.n + e->detail.n;
     *vec_push(errs->arena, &errs->list) = *e;
+}
+
+bool report_wanted(const struct validation *v)
+{
+    if (v->errs == NULL || !field_errors_full(v->errs))
+        return v->errs;
+    v->errs->dropped++;
+    return false;
 }
 
 void report_merge(struct validation *v, const struct field_errors *from)
 {
-    vec_each(&from->list, it) add_once(v->errs, it);
+    struct arena *a = v->errs->arena;
+    vec_each(&from->list, it)
+    {
+        if (report_wanted(v))
+            add_once(v->errs, &(struct field_error){it->type, str_dup(a, it->field), str_dup(a, it->value),
+                                                    str_dup(a, it->detail)});
+    }
     v->errs->dropped += from->dropped;
 }
 
 bool report(struct validation *v, const struct step *path, enum field_error_type type, str value, const char *fmt, ...)
 {
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     str name = report_name(v, path);
     struct buf detail = {.arena = v->errs->arena};
@@ -64,7 +75,7 @@ bool report(struct validation *v, const struct step *path, enum field_error_type
 bool report_plain(struct validation *v, const struct step *path, enum field_error_type type, str value, const char *fmt,
                   ...)
 {
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     struct buf detail = {.arena = v->errs->arena};
     va_list args;
@@ -77,7 +88,7 @@ bool report_plain(struct validation *v, const struct step *path, enum field_erro
 
 bool report_whole(struct validation *v, str text)
 {
-    if (v->errs)
+    if (report_wanted(v))
         add_once(v->errs, &(struct field_error){FIELD_INVALID, field_of(v, (str){0}), S("\"\""), text});
     return false;
 }

@@ -67,7 +67,7 @@ static str identity(const struct identity *id, struct arena *a, const struct jso
 static bool report_duplicate(struct validation *v, const struct identity *id, const struct json *list, uint32_t i,
                              const struct step *path)
 {
-    if (v->errs == NULL)
+    if (!report_wanted(v))
         return false;
     struct arena *a = v->errs->arena;
     struct json shown = list->items[i];
@@ -129,7 +129,7 @@ bool check_unique(struct validation *v, const struct node *node, const struct js
     for (uint32_t i = 0; node->flags & NODE_LIST_MAP && i < list->n; i++) {
         const struct json *item = &list->items[i];
         if (item->type != JSON_OBJ && item->type != JSON_NULL)
-            return v->errs &&
+            return report_wanted(v) &&
                    report_plain(v, &(struct step){.up = path, .index = i}, FIELD_INVALID,
                                 field_value(v->errs->arena, item), "must be an object for an array of list-type map");
     }

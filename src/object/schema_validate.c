@@ -3,38 +3,58 @@
  * resources, then lists of type set and map. */
 #include "object/schema_check.h"
 
+#include <stdio.h>
+
 /* ---- anyOf, oneOf, allOf, not ---- */
 
-/* One alternative, with errors and matches of its own. */
+/* One alternative, with errors and matches of its own. Most attempts leave nothing behind, so each has its memory. */
 struct attempt {
     bool ok;
     uint32_t matches;
+    struct arena arena;
     struct field_errors errs;
 };
 
 static struct attempt try(struct validation *v, uint32_t at, const struct json *value, const struct step *path)
 {
-    struct attempt t = {.errs.arena = v->errs ? v->errs->arena : NULL};
+    struct attempt t = {0};
     struct validation inner = *v;
-    inner.errs = v->errs ? &t.errs : NULL;
+    t.errs.arena = &t.arena;
+    inner.errs = v->errs && !field_errors_full(v->errs) ? &t.errs : NULL;
     inner.matches = 0;
     t.ok = validate_value(&inner, at, value, path);
     t.matches = inner.matches;
+    t.errs.arena = NULL; /* nothing is added any more */
     return t;
+}
+
+/* Of two attempts keeps the one that came further, the first if both did. */
+static void keep_better(struct attempt *best, struct attempt *t, bool is_first)
+{
+    if (is_first || t->matches > best->matches) {
+        arena_done(&best->arena);
+        *best = *t;
+    } else {
+        arena_done(&t->arena);
+    }
 }
 
 static bool report_junctor(struct validation *v, const struct step *path, const char *text)
 {
+    if (!report_wanted(v))
+        return false;
     struct buf b = {.arena = v->errs->arena};
     buf_add_quoted(&b, report_name(v, path));
     buf_add_str(&b, str_of(text));
     return report_whole(v, buf_str(&b));
 }
 
-static void merge(struct validation *v, const struct attempt *t)
+static void merge(struct validation *v, struct attempt *t)
 {
-    report_merge(v, &t->errs);
+    if (v->errs)
+        report_merge(v, &t->errs);
     v->matches += t->matches;
+    arena_done(&t->arena);
 }
 
 static bool check_any_of(struct validation *v, const uint32_t *list, const struct json *value, const struct step *path)
@@ -44,13 +64,12 @@ static bool check_any_of(struct validation *v, const uint32_t *list, const struc
         struct attempt t = try(v, list[i], value, path);
         if (t.ok) {
             v->matches += t.matches;
+            arena_done(&t.arena);
+            arena_done(&best.arena);
             return true;
         }
-        if (i == 1 || t.matches > best.matches)
-            best = t;
+        keep_better(&best, &t, i == 1);
     }
-    if (v->errs == NULL)
-        return false;
     report_junctor(v, path, " must validate at least one schema (anyOf)");
     merge(v, &best);
     return false;
@@ -65,23 +84,27 @@ static bool check_one_of(struct validation *v, const uint32_t *list, const struc
         struct attempt t = try(v, list[i], value, path);
         if (t.ok && passed++ == 0)
             matches = t.matches;
-        if (!t.ok && (!failed || t.matches > best.matches)) {
-            best = t;
+        if (t.ok) {
+            arena_done(&t.arena);
+        } else {
+            keep_better(&best, &t, !failed);
             failed = true;
         }
     }
     if (passed == 1) {
         v->matches += matches;
+        arena_done(&best.arena);
         return true;
     }
-    if (v->errs == NULL)
-        return false;
-    struct arena *a = v->errs->arena;
-    str found = passed ? str_fmt(a, "Found %u valid alternatives", passed) : S("Found none valid");
-    str text = str_fmt(a, " must validate one and only one schema (oneOf). %.*s", STR(found));
-    report_junctor(v, path, str_cstr(a, text));
+    char text[96] = " must validate one and only one schema (oneOf). Found none valid";
+    if (passed)
+        (void)snprintf(text, sizeof text, " must validate one and only one schema (oneOf). Found %u valid alternatives",
+                       passed);
+    report_junctor(v, path, text);
     if (passed == 0)
         merge(v, &best);
+    else
+        arena_done(&best.arena);
     return false;
 }
 
@@ -91,9 +114,8 @@ static bool check_all_of(struct validation *v, const uint32_t *list, const struc
     for (uint32_t i = 1; i <= list[0]; i++) {
         struct attempt t = try(v, list[i], value, path);
         passed += t.ok;
-        if (v->errs)
-            merge(v, &t);
-        else if (!t.ok)
+        merge(v, &t);
+        if (!t.ok && v->errs == NULL)
             return false;
     }
     if (passed == list[0])
@@ -119,7 +141,7 @@ bool check_junctor(struct validation *v, enum check op, uint32_t arg, const stru
     quiet.errs = NULL;
     if (!validate_value(&quiet, arg, value, path))
         return true;
-    return v->errs && report_junctor(v, path, " must not validate the schema (not)");
+    return report_junctor(v, path, " must not validate the schema (not)");
 }
 
 /* ---- The schema's own rules ---- */

@@ -125,12 +125,137 @@ static void part_of_an_object(void **state)
     schema_free(s);
 }
 
+/* ---- Limits ---- */
+
+enum { LONG_NAME = 100000, MANY = 1000 };
+
+static struct schema *compile_text(struct arena *a, str json)
+{
+    struct json tree;
+    struct schema *s = NULL;
+    assert_int_equal(json_decode(a, json, NULL, NULL, &tree, NULL), 0);
+    assert_int_equal(schema_compile(&tree, &s, NULL), 0);
+    return s;
+}
+
+static str long_name(struct arena *a)
+{
+    char *p = arena_alloc(a, LONG_NAME);
+    memset(p, 'k', LONG_NAME);
+    return (str){p, LONG_NAME};
+}
+
+/* {"map":{"kkk…":[item, item, …]}} */
+static struct json long_path(struct arena *a, struct json item)
+{
+    struct json list = json_arr(), map = json_obj(), object = json_obj();
+    for (int i = 0; i < MANY; i++)
+        json_push(a, &list, json_dup(a, &item));
+    json_set(a, &map, long_name(a), list);
+    json_set(a, &object, S("map"), map);
+    return object;
+}
+
+static void texts_of_errors_are_bounded(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct schema *s = compile_text(&arena, S("{\"properties\":{\"map\":{\"additionalProperties\":{\"items\":"
+                                              "{\"type\":\"string\",\"anyOf\":[{\"minLength\":1}]}}}}}"));
+    struct json object = long_path(&arena, json_int(1));
+    struct field_errors errs = {.arena = &arena};
+    size_t before = arena_footprint(&arena);
+    assert_false(schema_validate(schema_root(s), (str){0}, &object, &errs));
+    assert_true(errs.list.n > 1);
+    assert_int_equal(errs.list.n + errs.dropped, MANY);
+    assert_true(arena_footprint(&arena) - before < 6 * FIELD_ERRORS_MAX_BYTES);
+    schema_free(s);
+}
+
+static void paths_of_unknown_fields_are_bounded(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct schema *s = compile_text(&arena, S("{\"properties\":{\"map\":{\"additionalProperties\":{\"items\":"
+                                              "{\"type\":\"object\"}}}}}"));
+    struct json item = json_obj();
+    json_set(&arena, &item, S("unknown"), json_int(1));
+    struct json object = long_path(&arena, item);
+    struct schema_unknown unknown = {.arena = &arena};
+    size_t before = arena_footprint(&arena);
+    schema_prune(schema_root(s), &object, &(struct schema_prune_args){.unknown = &unknown});
+    assert_true(unknown.paths.n > 1);
+    assert_int_equal(unknown.paths.n + unknown.dropped, MANY);
+    assert_true(arena_footprint(&arena) - before < 6 * SCHEMA_MAX_UNKNOWN_BYTES);
+    schema_free(s);
+}
+
+/* A long name counts as often as it is filled in. */
+static void names_of_defaults_are_bounded(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct buf text_of = {.arena = &arena};
+    buf_fmt(&text_of, "{\"properties\":{\"l\":{\"items\":{\"properties\":{\"%.*s\":{\"default\":1}}}}}}",
+            STR(long_name(&arena)));
+    struct schema *s = compile_text(&arena, buf_str(&text_of));
+    struct json list = json_arr(), object = json_obj();
+    for (int i = 0; i < MANY; i++)
+        json_push(&arena, &list, json_obj());
+    json_set(&arena, &object, S("l"), list);
+    size_t before = arena_footprint(&arena);
+    assert_false(schema_default(schema_root(s), &arena, &object));
+    assert_true(arena_footprint(&arena) - before < 4 * SCHEMA_MAX_DEFAULTS);
+    schema_free(s);
+}
+
+/* {"k0":…,"k1":…} */
+static void add_numbered(struct buf *b, int from, int to, const char *value)
+{
+    buf_add_char(b, '{');
+    for (int i = from; i < to; i++)
+        buf_fmt(b, "%s\"k%d\":%s", i > from ? "," : "", i, value);
+    buf_add_char(b, '}');
+}
+
+/* Many names are looked up in a wide object another way than few are; k0 to k99 are given, k50 to k149 asked for. */
+static void wide_objects(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct buf given = {.arena = &arena}, text_of = {.arena = &arena};
+    struct json object;
+    add_numbered(&given, 0, 100, "1");
+    assert_int_equal(json_decode(&arena, buf_str(&given), NULL, NULL, &object, NULL), 0);
+    buf_add_str(&text_of, S("{\"properties\":"));
+    add_numbered(&text_of, 50, 150, "{\"default\":2}");
+    buf_add_str(&text_of, S(",\"required\":[\"k0\""));
+    for (int i = 1; i < 151; i++)
+        buf_fmt(&text_of, ",\"k%d\"", i);
+    buf_add_str(&text_of, S("]}"));
+    struct schema *s = compile_text(&arena, buf_str(&text_of));
+    struct field_errors errs = {.arena = &arena};
+    assert_false(schema_validate(schema_root(s), (str){0}, &object, &errs));
+    assert_int_equal(errs.list.n, 51);
+    assert_true(str_eq(errs.list.p[0].field, S("k100")));
+    assert_true(schema_default(schema_root(s), &arena, &object));
+    assert_int_equal(object.n, 150);
+    assert_int_equal(json_get(&object, S("k99"))->i, 1);
+    assert_int_equal(json_get(&object, S("k100"))->i, 2);
+    errs = (struct field_errors){.arena = &arena};
+    assert_false(schema_validate(schema_root(s), (str){0}, &object, &errs));
+    assert_int_equal(errs.list.n, 1);
+    schema_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_of_places),      cmocka_unit_test(places_below_unknown_fields),
-        cmocka_unit_test(lists_and_their_keys), cmocka_unit_test(patterns_come_and_go),
+        cmocka_unit_test(kinds_of_places),
+        cmocka_unit_test(places_below_unknown_fields),
+        cmocka_unit_test(lists_and_their_keys),
+        cmocka_unit_test(patterns_come_and_go),
         cmocka_unit_test(part_of_an_object),
+        cmocka_unit_test(texts_of_errors_are_bounded),
+        cmocka_unit_test(paths_of_unknown_fields_are_bounded),
+        cmocka_unit_test(names_of_defaults_are_bounded),
+        cmocka_unit_test(wide_objects),
     };
     return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
 }
