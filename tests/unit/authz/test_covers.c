@@ -360,19 +360,19 @@ static void test_many_rules_on_both_sides(void **state)
 /* Whoever may do everything may grant everything, however much that is and however often he was told. */
 static void test_administrators_need_no_work(void **state)
 {
-    enum { N = 20000 };
+    const size_t n = 20000;
     static const str any = S_INIT("*");
-    struct rule *owner = ARENA_ARRAY(&arena, struct rule, 2 * N), *servant = ARENA_ARRAY(&arena, struct rule, N);
-    for (size_t i = 0; i < N; i++) {
+    struct rule *owner = ARENA_ARRAY(&arena, struct rule, 2 * n), *servant = ARENA_ARRAY(&arena, struct rule, n);
+    for (size_t i = 0; i < n; i++) {
         owner[2 * i] = (struct rule){.verbs = one(&any), .api_groups = one(&any), .resources = one(&any)};
         owner[2 * i + 1] = (struct rule){.verbs = one(&any), .non_resource_urls = one(&any)};
         servant[i] = (struct rule){.verbs = one(&any), .api_groups = one(&any), .resources = one(&any)};
         if (i % 2)
             servant[i].non_resource_urls = (struct strs){some_urls, COUNT(some_urls)};
     }
-    assert_true(rules_cover(&arena, (struct rules){owner, 2 * N}, (struct rules){servant, N}, NULL));
+    assert_true(rules_cover(&arena, (struct rules){owner, 2 * n}, (struct rules){servant, n}, NULL));
     owner[0].resource_names = one(&any); /* not everything any more */
-    assert_false(rules_cover(&arena, (struct rules){owner, 2}, (struct rules){servant, N}, NULL));
+    assert_false(rules_cover(&arena, (struct rules){owner, 2}, (struct rules){servant, n}, NULL));
 }
 
 static void test_urls_that_start_alike(void **state)
