@@ -13,7 +13,7 @@ help:
 	@echo 'make setup     install the packages of tools/packages'
 	@echo 'make build     build/reeve, optimised and hardened'
 	@echo 'make run       build it and let it check the examples; ARGS="..." are other arguments'
-	@echo 'make test      all tests, gcc and clang, address, undefined and leak sanitizers'
+	@echo 'make test      all tests, gcc and clang, under sanitizers'
 	@echo 'make lint      format, clang-tidy, include table, banned calls'
 	@echo 'make format    let clang-format rewrite the sources'
 	@echo 'make fuzz      every fuzz target for TIME=60 seconds, or only TARGET=name'
@@ -54,4 +54,4 @@ install: build
 	@DESTDIR='$(DESTDIR)' meson install -C build
 
 clean:
-	rm -rf build build-asan-gcc build-asan-clang build-lint build-fuzz .cache
+	rm -rf build build-asan-gcc build-asan-clang build-tsan build-lint build-fuzz .cache
