@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The check of a CustomResourceDefinition, in the order of the API server. */
+#include "base/rune.h"
 #include "object/crd_check.h"
 #include "object/name.h"
 #include "object/schema_format.h"
@@ -166,8 +167,9 @@ static void check_deprecation(struct field_errors *errs, const struct json *vers
         crd_invalid_text(errs, at, text, "must be <= 256 characters long");
     if (text.n == 0)
         crd_invalid_text(errs, at, text, "must not be an empty string");
-    for (size_t i = 0; i < text.n; i++) {
-        if ((unsigned char)text.p[i] >= ' ' && text.p[i] != 0x7f)
+    for (str rest = text; rest.n;) {
+        size_t i = text.n - rest.n;
+        if (rune_is_print(rune_next(&rest)))
             continue;
         str why = str_fmt(
             errs->arena, "must only contain printable UTF-8 characters; non-printable character found at index %zu", i);

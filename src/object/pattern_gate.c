@@ -4,6 +4,8 @@
  * An atom (a character, a class, a group) is written out at once, its place remembered; a repeat operator behind it only
  * adds itself. Case folding is put around each atom, so flags never have to be carried over. */
 #include "object/pattern_gate.h"
+
+#include "base/rune.h"
 #include "object/pattern.h"
 
 enum { MAX_REPEAT = 1000, MAX_RUNE = 0x10ffff };
@@ -16,12 +18,9 @@ bool gate_fail(struct gate *g, const char *what, str text)
 
 uint32_t gate_next(struct gate *g)
 {
-    const unsigned char *p = (const unsigned char *)g->in.p + g->at;
-    unsigned n = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
-    uint32_t c = n == 1 ? *p : *p & (0x7fU >> n);
-    for (unsigned i = 1; i < n; i++)
-        c = c << 6 | (p[i] & 0x3f);
-    g->at += n;
+    str rest = str_from(g->in, g->at);
+    uint32_t c = rune_next(&rest);
+    g->at = g->in.n - rest.n;
     return c;
 }
 

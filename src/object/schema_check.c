@@ -4,6 +4,7 @@
  * length and pattern of one string only the first is told. */
 #include "object/schema_check.h"
 
+#include "base/rune.h"
 #include "object/schema_format.h"
 
 #include <math.h>
@@ -192,6 +193,13 @@ static bool check_number(struct validation *v, enum check op, uint32_t arg, cons
 
 /* ---- Enums ---- */
 
+/* Whether the text is what Go makes of this number when it wants a string: that one character. */
+static bool is_character(str text, int64_t number)
+{
+    bool valid = number >= 0 && number <= 0x10ffff && !(number >= 0xd800 && number <= 0xdfff);
+    return text.n && rune_next(&text) == (valid ? (uint32_t)number : RUNE_BAD) && text.n == 0;
+}
+
 /* Go compares after converting the value to the type of the listed one: a number loses its fraction for an integer, and
  * an integer becomes the character of that number for a string. */
 static bool is_listed(const struct json *value, const struct json *listed)
@@ -201,7 +209,7 @@ static bool is_listed(const struct json *value, const struct json *listed)
     if (json_is_num(listed) && json_is_num(value))
         return json_to_real(value) == json_to_real(listed);
     if (listed->type == JSON_STR && value->type == JSON_INT)
-        return value->i >= 0 && value->i < 0x80 && listed->n == 1 && listed->s[0] == (char)value->i;
+        return is_character(json_text(listed), value->i);
     return listed->type != JSON_NULL && listed->type == value->type && json_equal(value, listed);
 }
 

@@ -21,7 +21,7 @@ static const struct json *key_field(const struct identity *id, const struct json
     return m ? &m->val : NULL;
 }
 
-/* As Go compares: 1 and 1.0 are two values. */
+/* As Go compares: 1 and 1.0 are two values, but not inside of others, as several keys together are. */
 static bool is_same_value(const struct json *a, const struct json *b)
 {
     if (a == NULL || b == NULL)
@@ -31,22 +31,22 @@ static bool is_same_value(const struct json *a, const struct json *b)
     return a->type == b->type && json_equal(a, b);
 }
 
+/* By all of several keys. */
 static bool is_same(const struct identity *id, const struct json *a, const struct json *b)
 {
-    if (id->keys == NULL)
-        return is_same_value(a, b);
     for (uint32_t k = 0; k < id->keys[0]; k++) {
-        if (!is_same_value(key_field(id, a, k), key_field(id, b, k)))
+        const struct json *x = key_field(id, a, k), *y = key_field(id, b, k);
+        if ((x == NULL) != (y == NULL) || !json_equal(x, y))
             return false;
     }
     return true;
 }
 
-static void add_identity(struct buf *b, const struct json *v)
+static void add_identity(struct buf *b, const struct json *v, bool is_alone)
 {
     if (v == NULL)
         buf_add_char(b, '-');
-    else if (v->type == JSON_REAL)
+    else if (is_alone && v->type == JSON_REAL)
         buf_add_char(b, 'r');
     if (v)
         json_encode(b, v, JSON_SORTED);
@@ -56,9 +56,9 @@ static str identity(const struct identity *id, struct arena *a, const struct jso
 {
     struct buf b = {.arena = a};
     if (id->keys == NULL)
-        add_identity(&b, item);
+        add_identity(&b, item, true);
     for (uint32_t k = 0; id->keys && k < id->keys[0]; k++) {
-        add_identity(&b, key_field(id, item, k));
+        add_identity(&b, key_field(id, item, k), id->keys[0] == 1);
         buf_add_char(&b, '\n');
     }
     return buf_str(&b);
@@ -97,7 +97,7 @@ static bool check_pairs(struct validation *v, const struct identity *id, const s
         uint32_t before = 0;
         first[i] = foremost(id, &list->items[i]);
         for (uint32_t k = 0; k < i; k++)
-            before += is_same_value(first[k], first[i]) && (!more || is_same(id, &list->items[k], &list->items[i]));
+            before += more ? is_same(id, &list->items[k], &list->items[i]) : is_same_value(first[k], first[i]);
         if (before == 1)
             ok = report_duplicate(v, id, list, i, path);
     }
