@@ -305,21 +305,21 @@ static void test_a_thousand_to_the_third(void **state)
 /* One owner rule for each verb, group and resource in turn: every value is a class of its own. */
 static void test_owners_that_slice_every_axis(void **state)
 {
-    enum { N = 300 };
-    struct rule wide = wide_rule(N), *owner = ARENA_ARRAY(&arena, struct rule, 3 * N);
-    for (size_t i = 0; i < N; i++) {
+    const size_t n = 300;
+    struct rule wide = wide_rule(n), *owner = ARENA_ARRAY(&arena, struct rule, 3 * n);
+    for (size_t i = 0; i < n; i++) {
         owner[3 * i] = owner[3 * i + 1] = owner[3 * i + 2] = wide;
         owner[3 * i].verbs = one(&wide.verbs.p[i]);
         owner[3 * i + 1].api_groups = one(&wide.api_groups.p[i]);
         owner[3 * i + 2].resources = one(&wide.resources.p[i]);
     }
     struct covers_missing missing;
-    assert_true(rules_cover(&arena, (struct rules){owner, 3 * N}, (struct rules){&wide, 1}, &missing));
-    for (size_t i = 0; i < N; i++) /* now each names one thing on every axis: nearly all is missing */
+    assert_true(rules_cover(&arena, (struct rules){owner, 3 * n}, (struct rules){&wide, 1}, &missing));
+    for (size_t i = 0; i < n; i++) /* now each names one thing on every axis: nearly all is missing */
         owner[i] = (struct rule){.verbs = one(&wide.verbs.p[i]),
                                  .api_groups = one(&wide.api_groups.p[i]),
                                  .resources = one(&wide.resources.p[i])};
-    assert_false(rules_cover(&arena, (struct rules){owner, N}, (struct rules){&wide, 1}, &missing));
+    assert_false(rules_cover(&arena, (struct rules){owner, n}, (struct rules){&wide, 1}, &missing));
     assert_true(missing.cut);
 }
 
