@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * given KIND in API-VERSION [without=A,B]: a built-in kind; shapes named by without are left to another file.
- * expect: what discovery says of it, then each shape with its fields: name, number on the wire (and the message it is
+ * expect: what discovery says of it, how it is written, selected and named, then each shape with its fields: name, number on the wire (and the message it is
  *         in), Go type, and what is special. Lists that say nothing are atomic.
  */
 #include "cases/case.h"
@@ -122,6 +122,31 @@ static void add_discovery(struct buf *b, const struct kind *k)
     }
 }
 
+/* How writes go, how its objects may be called, and which fields selectors may name. */
+static void add_rules(struct buf *b, const struct kind *k)
+{
+    static const char *const names[] = {
+        [NAME_DNS_SUBDOMAIN] = "DNS subdomain",
+        [NAME_DNS_LABEL] = "DNS label",
+        [NAME_DNS1035_LABEL] = "DNS label with a letter first",
+        [NAME_PATH_SEGMENT] = "path segment",
+    };
+    static const struct {
+        unsigned flag;
+        const char *text;
+    } flags[] = {
+        {KIND_GENERATION, "generation counts"}, {KIND_UNCONDITIONAL, "PUT needs no resourceVersion"},
+        {KIND_CREATE_ON_PUT, "PUT creates"},    {KIND_DELETE_OBJECT, "DELETE answers with the object"},
+        {KIND_NOT_STORED, "not stored"},
+    };
+    buf_fmt(b, "name: %s\n", names[k->name_rule]);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (k->flags & flags[i].flag)
+            buf_fmt(b, "%s\n", flags[i].text);
+    for (size_t i = 0; k->selectable && k->selectable[i]; i++)
+        buf_fmt(b, "selectable: %s\n", k->selectable[i]);
+}
+
 static void run(struct case_file *c)
 {
     const struct case_section *at = NULL;
@@ -137,8 +162,10 @@ static void run(struct case_file *c)
             case_fail(c, at, "no such kind, or nothing is expected");
             return;
         }
-        if (!(k->flags & KIND_NO_PATH))
+        if (!(k->flags & KIND_NO_PATH)) {
             add_discovery(&d.out, k);
+            add_rules(&d.out, k);
+        }
         visit(&d, k->shape);
         for (size_t i = 0; i < d.shapes.n; i++) {
             const struct shape *s = d.shapes.p[i];
