@@ -114,6 +114,29 @@ static void test_validate(void **state)
         "set, conditions[1].reason: Required value: must be set]");
 }
 
+/* One condition with a reason and a message of these lengths. */
+static void assert_long_faults(size_t reason, size_t message, const char *want)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct buf b = {.arena = &a};
+    buf_add_str(&b, S("[{\"type\":\"A\",\"status\":\"True\",\"lastTransitionTime\":\"x\",\"reason\":\""));
+    for (size_t i = 0; i < reason; i++)
+        buf_add_char(&b, 'r');
+    buf_add_str(&b, S("\",\"message\":\""));
+    for (size_t i = 0; i < message; i++)
+        buf_add_char(&b, 'm');
+    buf_add_str(&b, S("\"}]"));
+    buf_add_char(&b, 0);
+    assert_faults(b.p, want);
+}
+
+static void test_lengths(void **state)
+{
+    assert_long_faults(1024, 32768, "");
+    assert_long_faults(1025, 0, "conditions[0].reason: Too long: may not be more than 1024 bytes");
+    assert_long_faults(1, 32769, "conditions[0].message: Too long: may not be more than 32768 bytes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +145,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_generation_comes_and_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_found_by_type, setup, teardown),
         cmocka_unit_test_setup_teardown(test_validate, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lengths, setup, teardown),
     };
     return cmocka_run_group_tests_name("conditions", tests, NULL, NULL);
 }
