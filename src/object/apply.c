@@ -165,19 +165,23 @@ static int begin_tracking(struct applying *ap, struct err *err)
     return 0;
 }
 
-/* The entry under which this manager applied before, as the object has it; NULL when there is none. */
+/* The entry under which this manager applied before, as the object has it; NULL when there is none, or none that is sure
+ * to be the only one. */
 static const struct json *own_entry(const struct apply_args *args)
 {
     const struct managed_write *w = &args->write;
+    const struct json *own = NULL;
     json_each_item(managed_of(args->live), e)
     {
-        if (str_eq(json_get_text(e, S("manager")), w->manager) &&
-            str_eq(json_get_text(e, S("operation")), S("Apply")) &&
-            str_eq(json_get_text(e, S("apiVersion")), w->api_version) &&
-            str_eq(json_get_text(e, S("subresource")), w->subresource))
-            return e;
+        if (!str_eq(json_get_text(e, S("manager")), w->manager) ||
+            !str_eq(json_get_text(e, S("operation")), S("Apply")) ||
+            !str_eq(json_get_text(e, S("subresource")), w->subresource))
+            continue;
+        if (own || !str_eq(json_get_text(e, S("apiVersion")), w->api_version))
+            return NULL;
+        own = e;
     }
-    return NULL;
+    return own;
 }
 
 int apply_thoroughly(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
@@ -201,7 +205,7 @@ int apply_thoroughly(struct arena *a, const struct apply_args *args, struct appl
 int apply_patch(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
 {
     const struct json *own = own_entry(args);
-    if (!own || !apply_is_noop(args, own))
+    if (!own || !apply_is_noop(args, own) || !managed_is_reconciled(managed_of(args->live), &args->write))
         return apply_thoroughly(a, args, ret, err);
     *ret = (struct apply_result){.object = *args->live};
     return 0;

@@ -164,6 +164,12 @@ struct list_keys {
     size_t n;
 };
 
+/* What tells one item from its siblings: the values of its keys, or itself in a set. */
+struct item_values {
+    const struct json *p[TYPED_MAX_KEYS];
+    struct json defaults[TYPED_MAX_KEYS];
+};
+
 static const struct json *key_value(struct walk *w, const struct list_keys *keys, size_t i, const struct json *item,
                                     struct json *space)
 {
@@ -175,58 +181,110 @@ static const struct json *key_value(struct walk *w, const struct list_keys *keys
     return typed_key_default(keys->list, keys->names[i], &w->scratch, space) ? space : NULL;
 }
 
-static bool item_text(struct walk *w, const struct list_keys *keys, const struct json *item, struct text *ret)
+static bool read_item(struct walk *w, const struct list_keys *keys, const struct json *item, struct item_values *ret)
+{
+    ret->p[0] = item;
+    for (size_t i = 0; i < keys->n; i++) {
+        ret->p[i] = key_value(w, keys, i, item, &ret->defaults[i]);
+        if (!ret->p[i])
+            return false;
+    }
+    return true;
+}
+
+static bool is_same_item(const struct list_keys *keys, const struct item_values *x, const struct item_values *y)
+{
+    for (size_t i = 0; i < keys->n || i == 0; i++) {
+        if (!is_same_value(x->p[i], y->p[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool item_text(const struct list_keys *keys, const struct item_values *values, struct text *ret)
 {
     ret->n = 0;
     if (keys->list->list == TYPED_LIST_SET)
-        return add_bytes(ret, "v:", 2) && add_scalar(ret, item);
+        return add_bytes(ret, "v:", 2) && add_scalar(ret, values->p[0]);
     add_bytes(ret, "k:", 2);
     for (size_t i = 0; i < keys->n; i++) {
-        struct json space;
-        const struct json *v = key_value(w, keys, i, item, &space);
-        if (!v || !add_bytes(ret, i ? ",\"" : "{\"", 2) || !add_bytes(ret, keys->names[i].p, keys->names[i].n) ||
-            !add_bytes(ret, "\":", 2) || !add_scalar(ret, v))
+        if (!add_bytes(ret, i ? ",\"" : "{\"", 2) || !add_bytes(ret, keys->names[i].p, keys->names[i].n) ||
+            !add_bytes(ret, "\":", 2) || !add_scalar(ret, values->p[i]))
             return false;
     }
     return add_bytes(ret, "}", 1);
 }
 
-static bool is_same_item(struct walk *w, const struct list_keys *keys, const struct json *x, const struct json *y)
+/* The items of a live list, in step with those of the configuration. */
+struct live_items {
+    const struct list_keys *keys;
+    const struct json *live, *own;
+    uint32_t at;
+};
+
+/* Passes the items in front of the one with these values, or all when values is NULL. They are of others: false when the
+ * manager owns one, for then it is out of order or there twice. */
+static bool pass_others(struct walk *w, struct live_items *l, const struct item_values *values)
 {
-    if (keys->list->list == TYPED_LIST_SET)
-        return is_same_value(x, y);
-    for (size_t i = 0; i < keys->n; i++) {
-        struct json space[2];
-        const struct json *a = key_value(w, keys, i, x, &space[0]), *b = key_value(w, keys, i, y, &space[1]);
-        if (!a || !b || !is_same_value(a, b))
+    struct item_values other;
+    struct text elem;
+    uint32_t ignored = 0;
+    for (; l->at < l->live->n; l->at++) {
+        if (!read_item(w, l->keys, &l->live->items[l->at], &other))
+            return false;
+        if (values && is_same_item(l->keys, values, &other))
+            return true;
+        if (!item_text(l->keys, &other, &elem) || find_node(w, l->own, &elem, &ignored) || !w->steps)
             return false;
     }
-    return true;
+    return !values;
+}
+
+/* The nodes of a list, each good for one item. */
+struct list_nodes {
+    const struct json *own;
+    uint32_t at;
+    uint64_t few, *taken; /* a bit for each */
+};
+
+static const struct json *take_node(struct walk *w, struct list_nodes *l, const struct text *elem)
+{
+    const struct json *node = find_node(w, l->own, elem, &l->at);
+    if (!node)
+        return NULL;
+    uint32_t i = (l->at ? l->at : l->own->n) - 1;
+    uint64_t bit = UINT64_C(1) << i % 64;
+    if (!l->taken)
+        l->taken = l->own->n <= 64 ? &l->few : ARENA_ARRAY(&w->scratch, uint64_t, l->own->n / 64 + 1);
+    if (l->taken[i / 64] & bit)
+        return NULL;
+    l->taken[i / 64] |= bit;
+    return node;
 }
 
 static owned walk_list(struct walk *w, const struct typed *t, const struct json *config, const struct json *live,
                        const struct json *own)
 {
     struct list_keys keys = {.list = t};
+    struct live_items l = {.keys = &keys, .live = live, .own = own};
     struct typed item_type = typed_item(t);
     bool keyed = t->list == TYPED_LIST_KEYED;
+    struct item_values values;
     struct text elem;
-    uint32_t at_live = 0, at_own = 0;
+    struct list_nodes nodes = {.own = own};
     keys.n = typed_keys(t, keys.names);
     for (size_t i = 0; i < keys.n; i++)
         keys.hashes[i] = json_hash(keys.names[i]);
-    for (uint32_t i = 0; i < config->n; i++, at_live++) {
+    for (uint32_t i = 0; i < config->n; i++, l.at++) {
         const struct json *item = &config->items[i];
-        while (at_live < live->n && !is_same_item(w, &keys, item, &live->items[at_live]))
-            at_live++; /* items of the configuration must follow each other in the live list, too */
-        if (at_live == live->n || !item_text(w, &keys, item, &elem))
+        if (!read_item(w, &keys, item, &values) || !pass_others(w, &l, &values) || !item_text(&keys, &values, &elem))
             return MAYBE;
-        const struct json *node = find_node(w, own, &elem, &at_own);
-        owned below = !node ? MAYBE : keyed ? walk_value(w, &item_type, item, &live->items[at_live], node) : 0;
+        const struct json *node = take_node(w, &nodes, &elem);
+        owned below = !node ? MAYBE : keyed ? walk_value(w, &item_type, item, &live->items[l.at], node) : 0;
         if (!is_node(node, below, true))
             return MAYBE;
     }
-    return (owned)config->n;
+    return pass_others(w, &l, NULL) ? (owned)config->n : MAYBE;
 }
 
 /* ---- Maps. ---- */
@@ -306,7 +364,7 @@ static const struct json *find_own(struct walk *w, const struct level *l, const 
     struct place *place = place_of(w, m);
     if (place->own < l->own->n) {
         const struct json_member *o = &l->own->members[place->own];
-        if (o->key_n == m->key_n + 2 && o->key[0] == 'f' && is_same(o->key + 2, m->key, m->key_n))
+        if (o->key_n == m->key_n + 2 && o->key[0] == 'f' && o->key[1] == ':' && is_same(o->key + 2, m->key, m->key_n))
             return &o->val;
     }
     struct text elem; /* not cleared: it is large, and only what is added is read */
@@ -327,6 +385,8 @@ static owned walk_metadata(struct walk *w, const struct typed *t, const struct j
 {
     static const struct json nothing = {.type = JSON_OBJ};
     struct level l = {.type = t, .zone = ZONE_METADATA, .live = live, .own = own ? own : &nothing};
+    if (!json_is_obj(l.own))
+        return MAYBE;
     owned below = walk_map(w, &l, config);
     if (below <= 0)
         return own ? MAYBE : below;

@@ -91,6 +91,8 @@ void managed_set(struct managed_entry *e, struct fieldset set);
 void managed_sweep(struct managed *m);
 /* Drops entries of versions there are no more, and makes sets fit the type where it became atomic. */
 void managed_reconcile(struct managed *m, const struct managed_write *w);
+/* True when that, and reading and writing the entries, surely changes nothing; the texts of keys are taken as they are. */
+bool managed_is_reconciled(const struct json *entries, const struct managed_write *w);
 /* Joins the oldest entries of operation Update until at most MANAGED_MAX_UPDATERS are left. */
 void managed_cap(struct managed *m);
 /* Fields no set ever holds. */

@@ -227,6 +227,24 @@ struct fieldset managed_never(struct arena *a)
 
 /* ---- Types that changed. ---- */
 
+/* The place of an element below t. */
+static struct typed place_of(const struct typed *t, enum fieldset_kind kind, str name)
+{
+    struct typed child = typed_deduced();
+    if (kind != FIELDSET_NAME)
+        return t->allows & TYPED_LIST ? typed_item(t) : child;
+    if (t->allows & TYPED_MAP)
+        typed_field(t, name, &child);
+    return child;
+}
+
+static bool is_one_value(const struct typed *t)
+{
+    if (t->source == TYPED_DEDUCED)
+        return false;
+    return t->allows & TYPED_MAP ? t->atomic : t->allows == TYPED_LIST && t->list == TYPED_LIST_ATOMIC;
+}
+
 /* Below what has become one value nothing is owned any more but that value. */
 static struct fieldset fit(struct fieldset_builder *b, const struct typed *t, struct fieldset set)
 {
@@ -234,16 +252,10 @@ static struct fieldset fit(struct fieldset_builder *b, const struct typed *t, st
     bool changed = false;
     for (uint32_t i = 0; i < set.n; i++) {
         const struct fieldset_entry *e = &set.p[i];
-        struct typed child = typed_deduced();
+        struct typed child = place_of(t, (enum fieldset_kind)e->elem.kind, e->elem.text);
         struct fieldset below = e->below;
         unsigned marks = e->marks;
-        if (e->elem.kind != FIELDSET_NAME)
-            child = t->allows & TYPED_LIST ? typed_item(t) : child;
-        else if (t->allows & TYPED_MAP)
-            typed_field(t, e->elem.text, &child);
-        bool is_map = child.allows & TYPED_MAP;
-        if (below.n && child.source != TYPED_DEDUCED &&
-            (is_map ? child.atomic : child.allows == TYPED_LIST && child.list == TYPED_LIST_ATOMIC)) {
+        if (below.n && is_one_value(&child)) {
             below = (struct fieldset){0};
             marks = FIELDSET_IN;
         } else if (below.n) {
@@ -256,6 +268,27 @@ static struct fieldset fit(struct fieldset_builder *b, const struct typed *t, st
         return fieldset_end(b, begin);
     b->stack.n = begin;
     return set;
+}
+
+/* The same of a FieldsV1 tree: nothing that fit would change, nor that would be written in another way. */
+static bool fits(const struct typed *t, const struct json *fields)
+{
+    if (!json_is_obj(fields))
+        return false;
+    json_each_member(fields, m)
+    {
+        str key = json_key(m);
+        bool is_dot = str_eq(key, S("."));
+        if (is_dot ? !json_is_obj(&m->val) || m->val.n || fields->n == 1
+                   : key.n < 2 || key.p[1] != ':' || !memchr("fkvi", key.p[0], 4))
+            return false;
+        if (is_dot || (json_is_obj(&m->val) && m->val.n == 0))
+            continue;
+        struct typed child = place_of(t, key.p[0] == 'f' ? FIELDSET_NAME : FIELDSET_KEY, str_from(key, 2));
+        if (is_one_value(&child) || !fits(&child, &m->val))
+            return false;
+    }
+    return true;
 }
 
 static bool is_known_version(const struct managed_write *w, str version)
@@ -279,6 +312,45 @@ void managed_reconcile(struct managed *m, const struct managed_write *w)
         m->list.p[kept++] = *e;
     }
     m->list.n = kept;
+}
+
+/* The names and texts of an entry, which must be all there is. */
+static bool read_entry(const struct json *v, struct managed_entry *ret)
+{
+    static const str names[] = {S_INIT("manager"),    S_INIT("operation"), S_INIT("apiVersion"), S_INIT("time"),
+                                S_INIT("fieldsType"), S_INIT("fieldsV1"),  S_INIT("subresource")};
+    str operation = json_get_text(v, S("operation"));
+    size_t known = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct json *member = json_get(v, names[i]);
+        known += i == 5 ? member != NULL : json_text(member).n > 0;
+    }
+    *ret = (struct managed_entry){
+        .manager = json_get_text(v, S("manager")),
+        .api_version = json_get_text(v, S("apiVersion")),
+        .subresource = json_get_text(v, S("subresource")),
+        .time = json_get_text(v, S("time")),
+        .applied = str_eq(operation, S("Apply")),
+        .fields = json_get(v, S("fieldsV1")),
+    };
+    return known == json_len(v) && (ret->applied || str_eq(operation, S("Update"))) && ret->api_version.n &&
+           str_eq(json_get_text(v, S("fieldsType")), S("FieldsV1"));
+}
+
+bool managed_is_reconciled(const struct json *entries, const struct managed_write *w)
+{
+    struct managed_entry pair[2], *before = NULL;
+    json_each_item(entries, v)
+    {
+        struct managed_entry *e = before == &pair[0] ? &pair[1] : &pair[0];
+        if (!read_entry(v, e) || !is_known_version(w, e->api_version) || !json_len(e->fields) ||
+            json_get(e->fields, S(".")) || !fits(&w->type, e->fields))
+            return false;
+        if (before && entry_order(&(const struct managed_entry *){before}, &(const struct managed_entry *){e}) >= 0)
+            return false;
+        before = e;
+    }
+    return true;
 }
 
 /* ---- Too many updaters. ---- */
