@@ -21,11 +21,12 @@ enum {
     SHORT_TEXT = 512,         /* bytes */
     WORKSPACE = 2000,         /* ints for the matcher that does not backtrack */
     PATIENCE = 4,             /* timeouts, then limits get small */
+    STAMINA = 100,            /* searches that met a limit, then nothing else is tried */
     CODE_LIMIT = 1024 * 1024, /* bytes of an expression in PCRE2's form */
 };
 
 struct pattern {
-    pcre2_code *code;
+    pcre2_code *code; /* NULL: did not compile */
     bool is_jit;
 };
 
@@ -85,6 +86,17 @@ int pattern_compile(str expression, struct pattern **ret, struct err *err)
     return rc;
 }
 
+struct pattern *pattern_make(str expression)
+{
+    struct pattern *p;
+    if (pattern_compile(expression, &p, NULL) == 0)
+        return p;
+    p = calloc(1, sizeof *p);
+    if (p == NULL)
+        abort();
+    return p;
+}
+
 void pattern_free(struct pattern *p)
 {
     if (p == NULL)
@@ -131,7 +143,7 @@ void pattern_scratch_done(struct pattern_scratch *scratch)
 
 static uint32_t limit_for(size_t bytes, const struct pattern_scratch *scratch)
 {
-    if (scratch->timeouts >= PATIENCE)
+    if (scratch->timeouts >= PATIENCE || scratch->slow > STAMINA)
         return MATCH_LIMIT_MIN;
     size_t limit = MATCH_WORK / (bytes + 1);
     return limit > MATCH_LIMIT ? MATCH_LIMIT : limit < MATCH_LIMIT_MIN ? MATCH_LIMIT_MIN : (uint32_t)limit;
@@ -142,11 +154,16 @@ static bool is_worth_a_try(const struct pattern *p, str text, const struct patte
 {
     uint32_t options = 0;
     (void)pcre2_pattern_info(p->code, PCRE2_INFO_ALLOPTIONS, &options);
-    return text.n <= SHORT_TEXT || (options & PCRE2_ANCHORED && scratch->timeouts < PATIENCE);
+    return scratch->slow <= STAMINA &&
+           (text.n <= SHORT_TEXT || (options & PCRE2_ANCHORED && scratch->timeouts < PATIENCE));
 }
 
 enum pattern_result pattern_match(const struct pattern *p, str text, struct pattern_scratch *scratch)
 {
+    if (p->code == NULL) {
+        scratch->timeouts++;
+        return PATTERN_REFUSED;
+    }
     struct matcher *m = matcher(scratch);
     PCRE2_SPTR subject = (PCRE2_SPTR)(text.n ? text.p : "");
     pcre2_set_match_limit(m->context, limit_for(text.n, scratch));
@@ -155,6 +172,7 @@ enum pattern_result pattern_match(const struct pattern *p, str text, struct patt
         rc = pcre2_jit_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK, m->data, m->context);
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
         rc = pcre2_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data, m->context);
+    scratch->slow += rc < PCRE2_ERROR_NOMATCH;
     if (rc < PCRE2_ERROR_NOMATCH && is_worth_a_try(p, text, scratch)) {
         int workspace[WORKSPACE];
         rc = pcre2_dfa_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_DFA_SHORTEST, m->data, m->context,

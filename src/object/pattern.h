@@ -23,17 +23,21 @@ enum pattern_result {
     PATTERN_NO,
     PATTERN_YES,
     PATTERN_TIMEOUT, /* not found out within the limits */
+    PATTERN_REFUSED, /* the expression did not compile */
 };
 
 /* What matching needs for its work, kept from one match to the next. Zero-initialise; pattern_scratch_done. */
 struct pattern_scratch {
     void *match;       /* private */
-    unsigned timeouts; /* so far; past a few, no long search is begun any more */
+    unsigned timeouts; /* answers so far that were neither yes nor no; past a few, no long search is begun any more */
+    unsigned slow;     /* searches so far that met a limit, even if they came to an end some other way */
 };
 
 void pattern_scratch_done(struct pattern_scratch *scratch);
 
 int pattern_compile(str expression, struct pattern **ret, struct err *err);
+/* The same for those who find out when matching: an expression that does not compile is refused there, at no cost. */
+struct pattern *pattern_make(str expression);
 void pattern_free(struct pattern *p);
 size_t pattern_footprint(const struct pattern *p);
 /* Whether the expression is one that Go would compile; 0 or ERR_INVALID. Cheaper than compiling. */

@@ -74,13 +74,13 @@ static bool check_type(struct validation *v, const struct node *node, const stru
 static bool check_pattern(struct validation *v, uint32_t index, const struct json *value, const struct step *path)
 {
     const struct pattern *p = schema_pattern(v->schema, index);
-    enum pattern_result found = p ? pattern_match(p, json_text(value), v->scratch) : PATTERN_NO;
+    enum pattern_result found = pattern_match(p, json_text(value), v->scratch);
     if (found == PATTERN_YES)
         return true;
     if (!report_wanted(v))
         return false;
     str expression = text_at(v->schema, v->schema->words[v->schema->patterns + index]);
-    const char *why = p == NULL                  ? ", but pattern is invalid"
+    const char *why = found == PATTERN_REFUSED   ? ", but pattern is invalid"
                       : found == PATTERN_TIMEOUT ? ", but takes too long to tell"
                                                  : "";
     return report(v, path, FIELD_INVALID, field_value(v->errs->arena, value), "should match '%.*s%s'", STR(expression),

@@ -31,8 +31,7 @@ const struct pattern *schema_pattern(const struct schema *s, uint32_t index)
     struct pattern *p = atomic_load_explicit(slot, memory_order_acquire);
     if (p)
         return p;
-    if (pattern_compile(text_at(s, s->words[s->patterns + index]), &p, NULL) < 0)
-        return NULL;
+    p = pattern_make(text_at(s, s->words[s->patterns + index]));
     struct pattern *other = NULL;
     if (atomic_compare_exchange_strong_explicit(slot, &other, p, memory_order_acq_rel, memory_order_acquire))
         return p;

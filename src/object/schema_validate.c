@@ -5,7 +5,10 @@
 
 #include <stdio.h>
 
-/* ---- anyOf, oneOf, allOf, not ---- */
+/* ---- anyOf, oneOf, allOf, not ----
+ *
+ * A pattern that gave up did not match. Where that would be good news, inside not and beside another alternative of oneOf,
+ * nobody knows, and the value is refused. */
 
 /* One alternative, with errors and matches of its own. Most attempts leave nothing behind, so each has its memory. */
 struct attempt {
@@ -79,11 +82,13 @@ static bool check_one_of(struct validation *v, const uint32_t *list, const struc
 {
     struct attempt best = {0};
     uint32_t passed = 0, matches = 0;
-    bool failed = false;
+    bool failed = false, unsure = false;
     for (uint32_t i = 1; i <= list[0] && (passed < 2 || v->errs); i++) {
+        unsigned unknown = v->scratch->timeouts;
         struct attempt t = try(v, list[i], value, path);
         if (t.ok && passed++ == 0)
             matches = t.matches;
+        unsure = unsure || v->scratch->timeouts != unknown;
         if (t.ok) {
             arena_done(&t.arena);
         } else {
@@ -91,6 +96,7 @@ static bool check_one_of(struct validation *v, const uint32_t *list, const struc
             failed = true;
         }
     }
+    passed += unsure && passed == 1;
     if (passed == 1) {
         v->matches += matches;
         arena_done(&best.arena);
@@ -138,8 +144,9 @@ bool check_junctor(struct validation *v, enum check op, uint32_t arg, const stru
         break;
     }
     struct validation quiet = *v;
+    unsigned unknown = v->scratch->timeouts;
     quiet.errs = NULL;
-    if (!validate_value(&quiet, arg, value, path))
+    if (!validate_value(&quiet, arg, value, path) && v->scratch->timeouts == unknown)
         return true;
     return report_junctor(v, path, " must not validate the schema (not)");
 }

@@ -203,6 +203,10 @@ static void names_of_defaults_are_bounded(void **state)
     size_t before = arena_footprint(&arena);
     assert_false(schema_default(schema_root(s), &arena, &object));
     assert_true(arena_footprint(&arena) - before < 4 * SCHEMA_MAX_DEFAULTS);
+    struct field_errors errs = {.arena = &arena};
+    assert_false(schema_admit(s, &arena, &object, &(struct schema_prune_args){0}, &errs));
+    assert_int_equal(errs.list.n, 1);
+    assert_true(str_eq(errs.list.p[0].detail, S("defaults would add more than 4194304 bytes")));
     schema_free(s);
 }
 
@@ -244,6 +248,41 @@ static void wide_objects(void **state)
     schema_free(s);
 }
 
+static void too_many_properties(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct json properties = json_obj(), tree = json_obj();
+    struct schema *s = NULL;
+    struct err err = {0};
+    for (int i = 0; i < 65534; i++)
+        json_add(&arena, &properties, str_fmt(&arena, "k%d", i), json_obj());
+    json_set(&arena, &tree, S("properties"), properties);
+    assert_int_equal(schema_compile(&tree, &s, &err), 0);
+    assert_int_equal(schema_node_kind(schema_property(schema_root(s), S("k65533"))), SCHEMA_ANY);
+    assert_int_equal(schema_node_kind(schema_property(schema_root(s), S("k65534"))), SCHEMA_NONE);
+    schema_free(s);
+    json_add(&arena, &properties, S("more"), json_obj());
+    json_set(&arena, &tree, S("properties"), properties);
+    assert_int_equal(schema_compile(&tree, &s, &err), ERR_INVALID);
+    assert_string_equal(err.msg, "properties: must not have more than 65534 members");
+}
+
+/* One validation asks for a limited number of long searches; what they cost is seen in what they no longer find out. */
+static void patience_ends(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct schema *s = compile_text(&arena, S("{\"items\":{\"pattern\":\"((x+x+)+(x*x*)+)+y|((xx?)+x+)+z\"}}"));
+    struct json list = json_arr();
+    for (int i = 0; i < 150; i++)
+        json_push(&arena, &list, json_str(str_fmt(&arena, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx%d", i)));
+    struct field_errors errs = {.arena = &arena};
+    assert_false(schema_validate(schema_root(s), (str){0}, &list, &errs));
+    assert_int_equal(errs.list.n, 150);
+    assert_true(str_find(errs.list.p[99].detail, S("takes too long")) < 0);
+    assert_true(str_find(errs.list.p[100].detail, S("takes too long")) >= 0);
+    schema_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +295,8 @@ int main(void)
         cmocka_unit_test(paths_of_unknown_fields_are_bounded),
         cmocka_unit_test(names_of_defaults_are_bounded),
         cmocka_unit_test(wide_objects),
+        cmocka_unit_test(too_many_properties),
+        cmocka_unit_test(patience_ends),
     };
     return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
 }
