@@ -167,6 +167,8 @@ static int field(struct proto_decoder *d, const struct shape_field *row, const s
     if (row->card == SHAPE_MAP ? f->type != WIRE_BYTES
                                : f->type != proto_wire_type(row) && !(can_pack && f->type == WIRE_BYTES))
         return proto_bad(d, at, "wrong wire type");
+    if (row->card != SHAPE_ONE && proto_deeper(d, &at) < 0)
+        return ERR_TOO_LARGE;
     switch (row->card) {
     case SHAPE_LIST:
         return list_field(d, row, f, obj, at);
@@ -180,8 +182,8 @@ static int field(struct proto_decoder *d, const struct shape_field *row, const s
 int proto_message(struct proto_decoder *d, const struct shape *s, uint32_t within, str bytes, struct json *obj,
                   struct proto_place at)
 {
-    if (++at.depth > d->max_depth)
-        return err_set(d->err, ERR_TOO_LARGE, "protobuf: exceeded max depth");
+    if (proto_deeper(d, &at) < 0)
+        return ERR_TOO_LARGE;
     struct wire w = {bytes, NULL};
     struct wire_field f;
     enum wire_step step;

@@ -14,6 +14,11 @@ int proto_bad(struct proto_decoder *d, struct proto_place at, const char *why)
     return err_set(d->err, ERR_BAD_REQUEST, "protobuf: %.*s%s%s", STR(buf_str(&path)), path.n ? ": " : "", why);
 }
 
+int proto_deeper(struct proto_decoder *d, struct proto_place *at)
+{
+    return ++at->depth > d->max_depth ? err_set(d->err, ERR_TOO_LARGE, "protobuf: exceeded max depth") : 0;
+}
+
 int proto_text(struct proto_decoder *d, str bytes, struct json *ret, struct proto_place at)
 {
     if (!str_is_utf8(bytes))
@@ -107,10 +112,18 @@ static int raw_value(struct proto_decoder *d, str bytes, struct json *ret, struc
         return ERR_BAD_REQUEST;
     if (raw.n == 0)
         return 0;
-    struct json_limits limits = {.bytes = d->limits ? d->limits->bytes : 0};
-    limits.depth = at.depth < d->max_depth ? d->max_depth - at.depth : 1;
-    int rc = json_decode(d->arena, raw, &limits, NULL, ret, d->err);
-    return rc < 0 ? err_wrap(d->err, "protobuf: JSON inside a message") : 0;
+    uint32_t left = d->max_depth - at.depth;
+    struct json_limits limits = {.bytes = d->limits ? d->limits->bytes : 0, .depth = left ? left : 1};
+    struct json v;
+    int rc = json_decode(d->arena, raw, &limits, NULL, &v, d->err);
+    if (rc < 0) {
+        (void)err_wrap(d->err, "protobuf: JSON inside a message");
+        return rc;
+    }
+    if (left == 0 && v.type >= JSON_ARR)
+        return proto_deeper(d, &at);
+    *ret = v;
+    return 0;
 }
 
 /* {items=1*} */
@@ -119,6 +132,8 @@ static int strings_value(struct proto_decoder *d, str bytes, struct json *ret, s
     struct wire w = {bytes, NULL};
     struct wire_field f;
     enum wire_step step;
+    if (proto_deeper(d, &at) < 0)
+        return ERR_TOO_LARGE;
     *ret = json_arr();
     while ((step = wire_next(&w, &f)) == WIRE_FIELD) {
         struct json item = json_null();
@@ -156,8 +171,11 @@ static int union_value(struct proto_decoder *d, const struct shape_field *row, s
             rc = proto_message(d, row->record, 0, f.bytes, &schema, at);
         } else {
             struct json item = json_obj();
-            rc = row->type == SHAPE_JSON_OR_ARRAY ? proto_message(d, row->record, 0, f.bytes, &item, at)
-                                                  : proto_text(d, f.bytes, &item, at);
+            struct proto_place inside = at;
+            if (proto_deeper(d, &inside) < 0)
+                return ERR_TOO_LARGE;
+            rc = row->type == SHAPE_JSON_OR_ARRAY ? proto_message(d, row->record, 0, f.bytes, &item, inside)
+                                                  : proto_text(d, f.bytes, &item, inside);
             json_push(d->arena, &list, item);
         }
         if (rc < 0)

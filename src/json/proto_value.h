@@ -16,12 +16,14 @@ struct proto_decoder {
     struct err *err;
 };
 
-/* Where we are, for messages and for the depth limit. */
+/* Where we are, for messages, and how many objects and arrays are around it. */
 struct proto_place {
     const struct json_path *path;
     uint32_t depth;
 };
 
+/* Steps into one more object or array; ERR_TOO_LARGE past the limit. */
+int proto_deeper(struct proto_decoder *d, struct proto_place *at);
 /* Sets "protobuf: PATH: why" and returns its code. */
 int proto_bad(struct proto_decoder *d, struct proto_place at, const char *why);
 enum wire_type proto_wire_type(const struct shape_field *row);

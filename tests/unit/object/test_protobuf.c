@@ -34,39 +34,69 @@ static int decode(struct arena *a, const char *api_version, const char *kind, st
     return rc;
 }
 
-/* {spec {versions {schema {openAPIV3Schema {not {not {…}}}}}}} */
-static str nested_schema(struct arena *a, unsigned depth)
+/* The message inside, wrapped as the fields named, the innermost first, and the whole of that again and again. */
+static str wrap(struct arena *a, str inside, const uint32_t *numbers, unsigned times)
 {
-    str message = {0};
-    for (unsigned i = 0; i < depth; i++) {
-        struct buf b = {.arena = a};
-        add_bytes(&b, 28, message);
-        message = buf_str(&b);
+    for (unsigned i = 0; i < times; i++) {
+        for (const uint32_t *number = numbers; *number; number++) {
+            struct buf b = {.arena = a};
+            add_bytes(&b, *number, inside);
+            inside = buf_str(&b);
+        }
     }
-    static const uint32_t around[] = {1, 4, 7, 2};
-    for (size_t i = 0; i < sizeof around / sizeof around[0]; i++) {
-        struct buf b = {.arena = a};
-        add_bytes(&b, around[i], message);
-        message = buf_str(&b);
-    }
-    return message;
+    return inside;
+}
+
+/* {spec {versions [{schema {openAPIV3Schema …}}]}}: the schema is the sixth container. */
+static int decode_schema(struct arena *a, str schema, const struct json_limits *limits, struct json *ret)
+{
+    static const uint32_t around[] = {1, 4, 7, 2, 0};
+    str message = wrap(a, schema, around, 1);
+    return decode(a, "apiextensions.k8s.io/v1", "CustomResourceDefinition", message, limits, ret);
 }
 
 static void test_depth_is_limited(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
+    static const uint32_t not [] = {28, 0};
     struct json v;
-    assert_int_equal(
-        decode(&a, "apiextensions.k8s.io/v1", "CustomResourceDefinition", nested_schema(&a, 900), NULL, &v), 0);
-    assert_int_equal(
-        decode(&a, "apiextensions.k8s.io/v1", "CustomResourceDefinition", nested_schema(&a, 1000), NULL, &v),
-        ERR_TOO_LARGE);
-    struct json_limits shallow = {.depth = 8};
-    assert_int_equal(
-        decode(&a, "apiextensions.k8s.io/v1", "CustomResourceDefinition", nested_schema(&a, 3), &shallow, &v), 0);
-    assert_int_equal(
-        decode(&a, "apiextensions.k8s.io/v1", "CustomResourceDefinition", nested_schema(&a, 4), &shallow, &v),
-        ERR_TOO_LARGE);
+    assert_int_equal(decode_schema(&a, wrap(&a, (str){0}, not, 994), NULL, &v), 0);
+    assert_int_equal(decode_schema(&a, wrap(&a, (str){0}, not, 995), NULL, &v), ERR_TOO_LARGE);
+}
+
+/* Lists and maps count like the objects in them: what is decoded can be printed as JSON and decoded again. */
+static void test_depth_is_that_of_the_json(void **state)
+{
+    static const struct {
+        uint32_t numbers[4];
+        str inside;
+    } cases[] = {
+        {{28}, {0}},                     /* not: {} */
+        {{25}, {0}},                     /* allOf: [{}] */
+        {{2, 29}, {0}},                  /* properties: {"": {}} */
+        {{1, 24}, {0}},                  /* items: {} */
+        {{2, 24}, {0}},                  /* items: [{}] */
+        {{1, 2, 32}, {0}},               /* dependencies: {"": {}} */
+        {{2, 2, 32}, S_INIT("x")},       /* dependencies: {"": ["x"]} */
+        {{23}, S_INIT("x")},             /* required: ["x"] */
+        {{1, 8}, S_INIT("1")},           /* default: 1 */
+        {{1, 8}, S_INIT("[[1]]")},       /* default: [[1]] */
+        {{1, 20}, S_INIT("{\"a\":{}}")}, /* enum: [{"a": {}}] */
+    };
+    struct arena a ARENA_SCOPE = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        str schema = wrap(&a, cases[i].inside, cases[i].numbers, 1);
+        struct buf text = {.arena = &a};
+        struct json v, again;
+        assert_int_equal(decode_schema(&a, schema, NULL, &v), 0);
+        json_encode(&text, &v, 0);
+        for (uint32_t depth = 1; depth < 12; depth++) {
+            struct json_limits limits = {.depth = depth};
+            int want = json_decode(&a, buf_str(&text), &limits, NULL, &again, NULL);
+            if (decode_schema(&a, schema, &limits, &v) != want)
+                fail_msg("with depth %u: %.*s", depth, STR(buf_str(&text)));
+        }
+    }
 }
 
 static void test_size_is_limited(void **state)
@@ -109,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_depth_is_limited),
+        cmocka_unit_test(test_depth_is_that_of_the_json),
         cmocka_unit_test(test_size_is_limited),
         cmocka_unit_test(test_map_in_many_parts),
     };
