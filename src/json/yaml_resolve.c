@@ -77,14 +77,24 @@ static unsigned take_base(str *s)
     return mark ? bases[(mark - marks) / 2] : 8;
 }
 
-/* An integer of 64 bits, with sign or without. Underscores are gone already. */
+static bool take_sign(str *s, bool *minus)
+{
+    *minus = s->n && s->p[0] == '-';
+    bool sign = *minus || (s->n && s->p[0] == '+');
+    *s = str_from(*s, sign);
+    return sign;
+}
+
+/* An integer of 64 bits, with sign or without; of binary ones go-yaml takes the sign behind the prefix too: 0b-1.
+ * Underscores are gone already. */
 static bool parse_int(str s, struct json *ret)
 {
-    bool minus = s.p[0] == '-', sign = minus || s.p[0] == '+';
-    s = str_from(s, sign);
+    bool minus, prefix = str_has_prefix(s, S("0b")), sign = take_sign(&s, &minus);
     if (s.n == 0)
         return false;
     unsigned base = take_base(&s);
+    if (prefix && take_sign(&s, &minus) && s.n == 0)
+        return false;
     uint64_t v = 0;
     for (size_t i = 0; i < s.n; i++) {
         unsigned d = (unsigned)digit_of(s.p[i]);
