@@ -16,6 +16,7 @@ struct decoder {
     struct arena *arena;
     bool noting;
     VEC(struct duplicate) duplicates;
+    size_t noted; /* bytes of their paths */
     uint32_t depth_left;
     uint32_t *slots; /* scratch of unique_members, grown as needed */
     size_t slots_n;
@@ -25,10 +26,11 @@ static bool convert(struct decoder *d, yyjson_val *v, struct json *out, const st
 
 static void note_duplicate(struct decoder *d, const struct json_path *path, str key)
 {
-    if (!d->noting || d->duplicates.n >= JSON_MAX_NOTES)
+    if (!d->noting || d->duplicates.n >= JSON_MAX_NOTES || d->noted > JSON_MAX_NOTES_TEXT)
         return;
     struct buf b = {.arena = d->arena};
     json_path_format(&b, &(struct json_path){.up = path, .key = key});
+    d->noted += b.n;
     *vec_push(d->arena, &d->duplicates) = (struct duplicate){key.p, buf_str(&b)};
 }
 

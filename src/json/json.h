@@ -179,7 +179,8 @@ struct json json_dup_top(struct arena *a, const struct json *v);
 enum {
     JSON_MAX_BYTES = 3 * 1024 * 1024, /* the request limit of Kubernetes */
     JSON_MAX_DEPTH = 1000,
-    JSON_MAX_NOTES = 100, /* duplicates reported for one document */
+    JSON_MAX_NOTES = 100,              /* duplicates reported for one document */
+    JSON_MAX_NOTES_TEXT = 1024 * 1024, /* bytes of paths after which no more are reported */
 };
 
 /* What strict decoding has to say, though decoding went well: paths such as spec.list[0].q */

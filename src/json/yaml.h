@@ -9,6 +9,7 @@
 
 enum {
     YAML_MAX_NODES = 1000000,           /* values one document may come to, aliases expanded */
+    YAML_MAX_COPIES = 1000000,          /* of these, values that come by alias, in all documents of a stream */
     YAML_MAX_GROWTH = 16 * 1024 * 1024, /* bytes of text one document may come to, aliases expanded */
     YAML_MAX_STEPS = 20000000,          /* sum of the depths of all values of one document */
     YAML_MAX_DOCUMENTS = 10000,

@@ -212,12 +212,15 @@ int yaml_build_alias(struct yaml_build *b, const struct yaml_node *node)
         return yaml_fail(b, node->at, "anchor '%.*s' value contains itself", STR(node->text));
     b->nodes += 1 + anchor->nodes;
     b->aliased += anchor->nodes;
+    b->copied += anchor->nodes;
     b->bytes += anchor->bytes;
     int r = check_nodes(b, node->at);
     if (r == 0)
         r = check_depth(b, node->at, anchor->height);
     if (r < 0)
         return r;
+    if (b->copied > YAML_MAX_COPIES)
+        return too_large(b, node->at, "documents contain excessive aliasing");
     if (b->bytes > YAML_MAX_GROWTH)
         return too_large(b, node->at, "document grows too much by aliases");
     struct value v = {.scalar = anchor->scalar, .at = node->at, .height = anchor->height, .alias = true};
@@ -269,7 +272,7 @@ static void add(struct mapping *m, str key, struct json v)
 
 static void note_duplicate(struct yaml_build *b, const struct yaml_pending *member)
 {
-    if (b->duplicates.n == JSON_MAX_NOTES)
+    if (b->duplicates.n == JSON_MAX_NOTES || b->noted > JSON_MAX_NOTES_TEXT)
         return;
     struct json_path *steps = ARENA_ARRAY(&b->scratch, struct json_path, b->frames.n);
     for (size_t i = 0; i < b->frames.n; i++) {
@@ -283,6 +286,7 @@ static void note_duplicate(struct yaml_build *b, const struct yaml_pending *memb
     }
     struct buf path = {.arena = b->arena};
     json_path_format(&path, &steps[b->frames.n - 1]);
+    b->noted += path.n;
     *vec_push(b->arena, &b->duplicates) = (struct yaml_duplicate){member->at, buf_str(&path)};
 }
 

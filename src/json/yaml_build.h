@@ -67,9 +67,11 @@ struct yaml_build {
     VEC(struct yaml_frame) frames;
     VEC(struct yaml_pending) pending;
     VEC(struct yaml_duplicate) duplicates;
+    size_t noted;                 /* bytes of their paths */
     struct map anchors;           /* name → struct yaml_anchor */
     size_t nodes, aliased, bytes; /* of this document, aliases expanded; nodes that came by alias; bytes of strings */
     size_t steps;                 /* containers around each node, summed up */
+    size_t copied;                /* nodes that came by alias, of all documents so far */
 };
 
 /* "yaml: line 3, column 5: …" as ERR_BAD_REQUEST. */

@@ -78,6 +78,28 @@ static void notes_stop_at_their_limit(void **state)
     assert_int_equal(notes.duplicates.n, JSON_MAX_NOTES);
 }
 
+/* Both readers: a hundred paths with a long key in each would take a hundred times the memory of the text. */
+static void notes_stop_when_their_text_is_long(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct buf text = {.arena = &a};
+    struct json v;
+    struct json_notes json = {0}, yaml = {0};
+    buf_add_str(&text, S("{\""));
+    for (int i = 0; i < JSON_MAX_NOTES_TEXT / 2; i++)
+        buf_add_char(&text, 'k');
+    buf_add_str(&text, S("\": {"));
+    for (int i = 0; i < JSON_MAX_NOTES; i++)
+        buf_add_str(&text, S("\"a\": 1, "));
+    buf_add_str(&text, S("\"a\": 2}}"));
+    assert_int_equal(json_decode(&a, buf_str(&text), NULL, &json, &v, NULL), 0);
+    assert_int_equal(json.duplicates.n, 2);
+    /* In YAML, a key of more than 1,024 characters needs the question mark. */
+    str yaml_text = str_fmt(&a, "{? \"%.*s", STR(str_from(buf_str(&text), 2)));
+    assert_int_equal(yaml_decode(&a, yaml_text, NULL, &yaml, &v, NULL), 0);
+    assert_int_equal(yaml.duplicates.n, 2);
+}
+
 static void text_goes_behind_what_is_in_the_buffer(void **state)
 {
     struct buf b = {0};
@@ -117,6 +139,7 @@ int main(void)
         cmocka_unit_test(failed_decoding_returns_nothing),
         cmocka_unit_test(limits_are_for_each_document),
         cmocka_unit_test(notes_stop_at_their_limit),
+        cmocka_unit_test(notes_stop_when_their_text_is_long),
         cmocka_unit_test(text_goes_behind_what_is_in_the_buffer),
         cmocka_unit_test(printed_order_is_the_same_for_any_order_of_keys),
     };
