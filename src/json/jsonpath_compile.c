@@ -24,7 +24,7 @@ static struct jsonpath_step *add(struct parser *p, struct jsonpath *to)
 
 static bool ends_name(char c)
 {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || strchr(".,[]$@{}", c) != NULL;
+    return c && strchr(" \t\r\n.,[]$@{}", c);
 }
 
 /* A name up to the next character that ends it; a backslash takes the next one as it is. */
@@ -32,7 +32,7 @@ static int name(struct parser *p, struct jsonpath *ret)
 {
     struct buf b = {.arena = p->arena};
     size_t i = 0;
-    for (; i < p->rest.n && (p->rest.p[i] == '\\' || (p->rest.p[i] && !ends_name(p->rest.p[i]))); i++) {
+    for (; i < p->rest.n && (p->rest.p[i] == '\\' || !ends_name(p->rest.p[i])); i++) {
         if (p->rest.p[i] == '\\' && ++i == p->rest.n)
             break;
         if (p->rest.p[i] != '\\')
@@ -88,7 +88,10 @@ static int brackets(struct parser *p, struct jsonpath *ret)
     if (text.n < 2 || text.p[0] != '\'' || text.p[text.n - 1] != '\'')
         return slice(p, text, ret);
     struct parser inside = *p;
-    inside.rest = str_fmt(p->arena, ".%.*s", STR(str_upto(str_from(text, 1), text.n - 2)));
+    struct buf dotted = {.arena = p->arena};
+    buf_add_char(&dotted, '.');
+    buf_add(&dotted, text.p + 1, text.n - 2); /* may hold a NUL, which must not end it */
+    inside.rest = buf_str(&dotted);
     return path(&inside, ret);
 }
 

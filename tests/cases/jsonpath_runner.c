@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * given: a JSON document. when: a path on each line.
+ * given: a JSON document. when: a path on each line; bytes may be escaped as cases/bytes.h says.
  * expect: for each path the list of its hits, or "stopped" when evaluation ended without a result, or what is wrong with
  * the path.
  */
-#include "cases/case.h"
+#include "cases/bytes.h"
 #include "json/jsonpath.h"
 
 static void one(struct arena *a, const struct json *doc, str text, struct buf *out)
@@ -37,7 +37,7 @@ static void run(struct case_file *c)
             if (json_decode(c->arena, s->text, NULL, NULL, &doc, &err) < 0)
                 case_fail(c, s, "%s", err.msg);
         } else if (str_eq(s->name, S("when"))) {
-            str rest = s->text, line;
+            str rest = case_bytes(c, s), line;
             out = (struct buf){.arena = c->arena};
             while (rest.n) {
                 str_cut(rest, '\n', &line, &rest);
