@@ -58,12 +58,16 @@ static int read_file(struct arena *a, int fd, const char *path, read_objects *ob
     return 0;
 }
 
+static bool is_manifest(const char *path)
+{
+    str name = str_of(path);
+    return str_has_suffix(name, S(".yaml")) || str_has_suffix(name, S(".yml")) || str_has_suffix(name, S(".json"));
+}
+
+/* Some file systems do not tell what an entry is; then read_at finds out. */
 static int is_wanted(const struct dirent *e)
 {
-    str name = str_of(e->d_name);
-    bool manifest =
-        str_has_suffix(name, S(".yaml")) || str_has_suffix(name, S(".yml")) || str_has_suffix(name, S(".json"));
-    return e->d_name[0] != '.' && (manifest || e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
+    return e->d_name[0] != '.' && (is_manifest(e->d_name) || e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
 }
 
 static int read_at(struct arena *a, const char *path, int depth, read_objects *objects, struct err *err);
@@ -94,7 +98,7 @@ static int read_at(struct arena *a, const char *path, int depth, read_objects *o
         r = err_set(err, ERR_IO, "%s: %m", path);
     else if (S_ISDIR(st.st_mode))
         r = read_directory(a, path, depth, objects, err);
-    else
+    else if (depth == 0 || is_manifest(path)) /* a file named on the command line may have any name */
         r = read_file(a, fd, path, objects, err);
     if (fd >= 0)
         (void)close(fd);
