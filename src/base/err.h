@@ -37,7 +37,7 @@ struct err {
 
 /* Sets code and text, returns code. err may be NULL. */
 int err_set(struct err *err, enum err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Puts "what was tried: " in front of the text, returns the code unchanged. */
+/* Puts "what was tried: " in front of the text, returns the code unchanged; with NULL, which has none, ERR_INTERNAL. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The name of a code, for logs: "NotFound". Never NULL. */
 const char *err_name(enum err_code code);
