@@ -148,7 +148,9 @@ struct merging {
     struct smp_type type;
     const struct json *doc, *patch;
     struct json_index known; /* of doc */
+    struct json_index asked; /* of patch */
     struct json out;         /* members of doc, then new ones */
+    struct map ordered;      /* lists put in order that doc does not have: positions in out, from one */
     bool *gone;              /* members of doc that are dropped */
     bool *done;              /* members of patch that need no second look */
 };
@@ -159,11 +161,8 @@ static struct json *current(struct merging *m, str key)
     const struct json_member *was = json_index_find(&m->known, key);
     if (was)
         return m->gone[was - m->doc->members] ? NULL : &m->out.members[was - m->doc->members].val;
-    for (uint32_t i = m->doc->n; i < m->out.n; i++) { /* few: only ordered lists are added before anybody asks */
-        if (str_eq(json_key(&m->out.members[i]), key))
-            return &m->out.members[i].val;
-    }
-    return NULL;
+    size_t at = (size_t)(uintptr_t)map_get(&m->ordered, key); /* nothing else is added before anybody asks */
+    return at ? &m->out.members[at - 1].val : NULL;
 }
 
 static void put(struct merging *m, str key, struct json v)
@@ -248,7 +247,7 @@ static int order_list(struct merging *m, const struct json_member *directive)
     if (rc < 0)
         return rc;
     const struct json *doc = current(m, key);
-    const struct json_member *patch = json_find(m->patch, key);
+    const struct json_member *patch = json_index_find(&m->asked, key);
     if (doc && !json_is_arr(doc))
         return smp_type_error(s, "[]interface {}", doc);
     if (patch && !json_is_arr(&patch->val))
@@ -260,6 +259,8 @@ static int order_list(struct merging *m, const struct json_member *directive)
     if (rc < 0)
         return rc;
     put(m, key, merged);
+    if (!doc)
+        map_set(&m->ordered, key, (void *)(uintptr_t)m->out.n);
     if (patch)
         m->done[patch - m->patch->members] = true;
     return 0;
@@ -352,12 +353,20 @@ struct json smp_merge_map(struct smp *s, struct smp_type t, const struct json *d
         *rc = bad_patch(s, directive, patch);
     if (directive)
         return out;
+    s->members += doc->n;
+    if (s->members > SMP_MAX_MEMBERS) {
+        *rc = err_set(s->err, ERR_TOO_LARGE, "the patch merges more than %d fields", SMP_MAX_MEMBERS);
+        return json_null();
+    }
     struct merging m = {.smp = s, .type = t, .doc = doc, .patch = patch, .out = json_dup_top(s->arena, doc)};
     m.gone = arena_zalloc(s->arena, doc->n + 1);
     m.done = arena_zalloc(s->arena, patch->n + 1);
     json_index_init(&m.known, doc);
+    json_index_init(&m.asked, patch);
     *rc = merge_members(&m);
     json_index_done(&m.known);
+    json_index_done(&m.asked);
+    map_done(&m.ordered);
     return *rc < 0 ? json_null() : finish(&m);
 }
 

@@ -378,8 +378,9 @@ static int check_order(struct smp *s, const struct smp_list *list, const struct 
         bool found = directive != NULL;
         if (found && j == order->n)
             return order_mismatch(s, patch, order);
+        const struct json *x = !found && j < order->n ? ordered_by(s, list, it) : NULL;
         while (!found && j < order->n) {
-            const struct json *x = ordered_by(s, list, it), *y = x ? ordered_by(s, list, &order->items[j++]) : NULL;
+            const struct json *y = x ? ordered_by(s, list, &order->items[j++]) : NULL;
             if (!y)
                 return ERR_INTERNAL;
             found = json_equal(x, y);

@@ -13,9 +13,14 @@ struct smp_type {
     const struct shape *record;
 };
 
+enum {
+    SMP_MAX_MEMBERS = 1 << 20
+}; /* of maps merged into; more only where a patch names the same items again and again */
+
 struct smp {
     struct arena *arena;
     struct err *err;
+    size_t members; /* of maps merged into so far */
 };
 
 /* How a list is merged. */
