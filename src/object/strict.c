@@ -3,6 +3,8 @@
 
 #include "object/strict_value.h"
 
+#include <stdio.h>
+
 static void note(struct arena *a, struct strict_notes *notes, const char *what, str path)
 {
     if (!notes || notes->list.n >= STRICT_MAX_NOTES)
@@ -45,18 +47,63 @@ static void note_unknown(struct strict_walk *w, struct strict_spot at, str key)
     strict_note_unknown(w->arena, w->notes, buf_str(&path));
 }
 
+/* ---- Duplicates. ---- */
+
+/* FNV-1a, which can go on where a shorter path ended: a path may be a megabyte long and have 100,000 members. */
+static uint64_t hash_on(uint64_t hash, str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        hash = (hash ^ (unsigned char)text.p[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static const uint64_t hash_of_nothing = UINT64_C(0xcbf29ce484222325);
+
+static str hash_key(const uint64_t *hash)
+{
+    return (str){(const char *)hash, sizeof *hash};
+}
+
+/* The hash of the path one step further, as json_path_format writes it. */
+static uint64_t hash_step(const struct strict_walk *w, struct strict_spot at, const struct json_path *step)
+{
+    if (w->duplicates.n == 0 || at.sealed)
+        return 0;
+    if (step->key.p)
+        return hash_on(at.path ? hash_on(at.hash, S(".")) : at.hash, step->key);
+    char index[32];
+    int n = snprintf(index, sizeof index, "[%zu]", step->index);
+    return hash_on(at.hash, (str){index, (size_t)n});
+}
+
+static void expect_duplicates(struct strict_walk *w, const struct json_notes *found)
+{
+    vec_each(&found->duplicates, path)
+    {
+        uint64_t *hash = ARENA_NEW(w->arena, uint64_t);
+        *hash = hash_on(hash_of_nothing, *path);
+        map_set(&w->duplicates, *path, w);
+        map_set(&w->hashes, hash_key(hash), w);
+    }
+}
+
 /* Called behind a member that has been looked through: Go notices a double when it meets it again. */
 static void note_duplicate(struct strict_walk *w, struct strict_spot at, str key)
 {
+    struct json_path step = {at.path, key, 0};
     if (!w->notes || w->duplicates.n == 0 || at.sealed)
         return;
+    uint64_t hash = hash_step(w, at, &step);
+    if (!map_get(&w->hashes, hash_key(&hash)))
+        return;
     struct arena scratch ARENA_SCOPE = {0};
-    struct json_path step = {at.path, key, 0};
     struct buf path = {.arena = &scratch};
     json_path_format(&path, &step);
     if (map_del(&w->duplicates, buf_str(&path)))
         strict_note_duplicate(w->arena, w->notes, buf_str(&path));
 }
+
+/* ---- The walk. ---- */
 
 static int list(struct strict_walk *w, const struct shape_field *row, struct json *v, struct strict_spot at)
 {
@@ -64,7 +111,7 @@ static int list(struct strict_walk *w, const struct shape_field *row, struct jso
         return strict_wrong_whole(w, at, v, row);
     for (size_t i = 0; i < v->n; i++) {
         struct json_path step = {.up = at.path, .index = i};
-        struct strict_spot inside = {at.owner, at.names, &step, at.sealed};
+        struct strict_spot inside = {at.owner, at.names, &step, at.sealed, hash_step(w, at, &step)};
         if (v->items[i].type == JSON_NULL)
             v->items[i] = strict_zero(row);
         else if (strict_value(w, row, &v->items[i], inside) < 0)
@@ -80,7 +127,7 @@ static int entries(struct strict_walk *w, const struct shape_field *row, struct 
     for (size_t i = 0; i < v->n; i++) {
         struct json_member *m = &v->members[i];
         struct json_path step = {at.path, json_key(m), 0};
-        struct strict_spot inside = {at.owner, at.names, &step, at.sealed};
+        struct strict_spot inside = {at.owner, at.names, &step, at.sealed, hash_step(w, at, &step)};
         if (m->val.type == JSON_NULL)
             m->val = strict_zero(row);
         else if (strict_value(w, row, &m->val, inside) < 0)
@@ -95,7 +142,7 @@ static int field(struct strict_walk *w, const struct shape *s, const struct shap
 {
     struct strict_names names = {at.names, row->name};
     struct json_path step = {at.path, str_of(row->name), 0};
-    struct strict_spot inside = {s->name, &names, &step, at.sealed};
+    struct strict_spot inside = {s->name, &names, &step, at.sealed, hash_step(w, at, &step)};
     if (at.sealed) {
         inside.owner = at.owner;
         inside.names = at.names;
@@ -143,9 +190,9 @@ int strict_decode(struct arena *a, const struct shape *shape, struct json *obj, 
     struct strict_walk w = {.arena = a, .notes = notes, .err = err ? err : &own};
     w.err->code = ERR_NONE;
     if (duplicates && notes)
-        for (size_t i = 0; i < duplicates->duplicates.n; i++)
-            map_set(&w.duplicates, duplicates->duplicates.p[i], &w);
-    int rc = strict_record(&w, shape, obj, (struct strict_spot){0});
+        expect_duplicates(&w, duplicates);
+    int rc = strict_record(&w, shape, obj, (struct strict_spot){.hash = hash_of_nothing});
     map_done(&w.duplicates);
+    map_done(&w.hashes);
     return rc < 0 ? rc : w.err->code;
 }

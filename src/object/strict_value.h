@@ -12,6 +12,7 @@ struct strict_walk {
     struct arena *arena;
     struct strict_notes *notes;
     struct map duplicates; /* paths that came twice */
+    struct map hashes;     /* of these paths: most members are told apart without building theirs */
     struct err *err;       /* the first wrong type, while err->code is set */
 };
 
@@ -27,6 +28,7 @@ struct strict_spot {
     const struct strict_names *names; /* for errors */
     const struct json_path *path;     /* for notes */
     bool sealed;                      /* inside a union: errors name the union's field, notes are not taken */
+    uint64_t hash;                    /* of the path's text, while there are duplicates to find */
 };
 
 /* A whole record; strict.c has it. */
