@@ -58,8 +58,8 @@ static pcre2_code *compile(str text)
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     pcre2_set_parens_nest_limit(context, PATTERN_MAX_DEPTH + 2);
     pcre2_code *code = pcre2_compile((PCRE2_SPTR)(text.n ? text.p : ""), text.n,
-                                     PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_MULTILINE |
-                                         PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_CAPTURE,
+                                     PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX |
+                                         PCRE2_NO_AUTO_CAPTURE,
                                      &error, &offset, context);
     pcre2_compile_context_free(context);
     return code;
