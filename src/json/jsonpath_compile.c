@@ -85,12 +85,13 @@ static int brackets(struct parser *p, struct jsonpath *ret)
         return bad(p, "unions are not supported");
     if (str_eq(text, S("*")))
         text = S(":");
-    if (text.n < 2 || text.p[0] != '\'' || text.p[text.n - 1] != '\'')
+    str inner = text.n < 2 ? (str){0} : str_upto(str_from(text, 1), text.n - 2);
+    if (text.n < 2 || text.p[0] != '\'' || text.p[text.n - 1] != '\'' || str_find_char(inner, '\'') >= 0)
         return slice(p, text, ret);
     struct parser inside = *p;
     struct buf dotted = {.arena = p->arena};
     buf_add_char(&dotted, '.');
-    buf_add(&dotted, text.p + 1, text.n - 2); /* may hold a NUL, which must not end it */
+    buf_add_str(&dotted, inner); /* may hold a NUL, which must not end it */
     inside.rest = buf_str(&dotted);
     return path(&inside, ret);
 }
