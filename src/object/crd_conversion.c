@@ -35,10 +35,6 @@ static void check_webhook_path(struct field_errors *errs, const struct step *at,
     struct arena *a = errs->arena;
     if (path.n == 0 || str_eq(path, S("/")))
         return;
-    if (str_eq(path, S("//"))) {
-        crd_invalid_text(errs, at, path, "segment[0] may not be empty");
-        return;
-    }
     if (path.p[0] != '/')
         crd_invalid_text(errs, at, path, "must start with a '/'");
     str rest = str_from(path, 1), segment;

@@ -18,8 +18,6 @@ static bool is_json_integer(double f)
         return false;
     if (f == trunc(f))
         return true;
-    if (f < 0)
-        return false;
     double whole = trunc(f), diff = f - whole;
     return whole > 0 && diff / (f + whole) < 1e-9;
 }
