@@ -14,7 +14,7 @@ struct change {
 };
 
 static const struct json empty_map = {.type = JSON_OBJ};
-static const struct json no_list = {.type = JSON_NULL};
+static const struct json null = {.type = JSON_NULL};
 
 static int diff(struct diff *d, const struct typed *t, const struct json *old, const struct json *next,
                 struct change *ret);
@@ -136,7 +136,7 @@ static int diff_member(struct diff *d, const struct typed *t, str key, const str
     const struct fieldset_elem name = fieldset_name(key);
     typed_field(t, key, &child);
     if (child.present) { /* what Go cannot leave out was there before and still is */
-        const struct json *unset = child.allows & TYPED_LIST ? &no_list : &empty_map;
+        const struct json *unset = child.allows & TYPED_MAP ? &empty_map : &null;
         old = old ? old : unset;
         next = next ? next : unset;
     }
@@ -154,7 +154,7 @@ static int diff_present(struct diff *d, const struct typed *t, const struct json
         if (json_get(old ? old : next, key))
             continue;
         const struct fieldset_elem name = fieldset_name(key);
-        const struct json *unset = child.allows & TYPED_LIST ? &no_list : &empty_map;
+        const struct json *unset = child.allows & TYPED_MAP ? &empty_map : &null;
         rc = diff_put(d, &name, &child, old ? unset : NULL, old ? NULL : unset);
     }
     return rc;
@@ -193,11 +193,20 @@ static int diff_one(struct diff *d, const struct typed *t, const struct json *ol
     return rc ? rc : diff_present(d, t, old, next);
 }
 
+/* A record that Go never writes as empty. */
+static bool has_present(const struct typed *t)
+{
+    size_t at = 0;
+    str key;
+    struct typed child;
+    return typed_next_present(t, &at, &key, &child);
+}
+
 static int diff_map(struct diff *d, const struct typed *t, const struct json *old, const struct json *next,
                     struct change *ret)
 {
     bool empty = (!json_is_obj(old) || old->n == 0) && (!json_is_obj(next) || next->n == 0);
-    if (t->atomic || empty) {
+    if (t->atomic || (empty && ((old && next) || !has_present(t)))) {
         ret->marks |= leaf_marks(old, next);
         return 0;
     }

@@ -58,6 +58,12 @@ static struct typed value_place(enum shape_type type, const struct shape *record
     return typed_deduced();
 }
 
+/* Single values that Go writes even when they are empty: records as {}, times as null. */
+static bool is_always_written(const struct shape_field *f)
+{
+    return f->type == SHAPE_RECORD || f->type == SHAPE_TIME || f->type == SHAPE_MICRO_TIME;
+}
+
 static struct typed field_place(const struct shape_field *f)
 {
     struct typed t = {.source = TYPED_SHAPE, .type = f->type, .card = f->card, .record = f->record};
@@ -78,7 +84,7 @@ static struct typed field_place(const struct shape_field *f)
     default:
         t = value_place((enum shape_type)f->type, f->record);
         t.atomic |= f->merge == SHAPE_ATOMIC;
-        t.present = f->type == SHAPE_RECORD && !f->pointer;
+        t.present = is_always_written(f) && !f->pointer;
         return t;
     }
 }
@@ -105,7 +111,7 @@ bool typed_next_present(const struct typed *t, size_t *at, str *key, struct type
         return false;
     while (*at < t->record->n) {
         const struct shape_field *f = &t->record->fields[(*at)++];
-        if (f->pointer || (f->type != SHAPE_RECORD && f->card == SHAPE_ONE))
+        if (f->pointer || (!is_always_written(f) && f->card == SHAPE_ONE))
             continue;
         *ret = field_place(f);
         *key = str_of(f->name);
