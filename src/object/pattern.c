@@ -88,7 +88,7 @@ int pattern_compile(str expression, struct pattern **ret, struct err *err)
 
 struct pattern *pattern_make(str expression)
 {
-    struct pattern *p;
+    struct pattern *p = NULL;
     if (pattern_compile(expression, &p, NULL) == 0)
         return p;
     p = calloc(1, sizeof *p);

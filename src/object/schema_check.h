@@ -41,7 +41,14 @@ bool check_embedded(struct validation *v, const struct json *object, const struc
 /* ---- Reporting; all of these answer false. ---- */
 
 /* Asked before the texts of an error are made: whether somebody wants to know. Past the limits it is only counted. */
-bool report_wanted(const struct validation *v);
+static inline bool report_wanted(const struct validation *v)
+{
+    if (v->errs == NULL || !field_errors_full(v->errs))
+        return v->errs;
+    v->errs->dropped++;
+    return false;
+}
+
 /* "spec.x": where a value is, relative to the value validated. */
 str report_name(struct validation *v, const struct step *path);
 /* "spec.x: <type>: <value>: spec.x in body <text>" */

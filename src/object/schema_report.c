@@ -37,14 +37,6 @@ static void add_once(struct field_errors *errs, const struct field_error *e)
     *vec_push(errs->arena, &errs->list) = *e;
 }
 
-bool report_wanted(const struct validation *v)
-{
-    if (v->errs == NULL || !field_errors_full(v->errs))
-        return v->errs;
-    v->errs->dropped++;
-    return false;
-}
-
 void report_merge(struct validation *v, const struct field_errors *from)
 {
     struct arena *a = v->errs->arena;
