@@ -61,6 +61,8 @@ BAD = [
     ('syntax', 'a: b: c', 'standard input: yaml: line 1, column 5: mapping values are not allowed in this context'),
     ('items of a List', 'apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: A}}',
      'ConfigMap "A": metadata.name: Invalid value: "A"'),
+    ('what a terminal would obey', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "a\\e[31m\\u009bb"}',
+     'ConfigMap "a\\x1b[31m\\x9bb": '),
     ('a CRD that is none', 'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\n'
      'spec: {}', 'spec.group: Required value'),
 ]
