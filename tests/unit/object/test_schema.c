@@ -167,7 +167,7 @@ static void texts_of_errors_are_bounded(void **state)
     assert_false(schema_validate(schema_root(s), (str){0}, &object, &errs));
     assert_true(errs.list.n > 1);
     assert_int_equal(errs.list.n + errs.dropped, MANY);
-    assert_true(arena_footprint(&arena) - before < 6 * FIELD_ERRORS_MAX_BYTES);
+    assert_true(arena_footprint(&arena) - before < (size_t)6 * FIELD_ERRORS_MAX_BYTES);
     schema_free(s);
 }
 
@@ -184,7 +184,7 @@ static void paths_of_unknown_fields_are_bounded(void **state)
     schema_prune(schema_root(s), &object, &(struct schema_prune_args){.unknown = &unknown});
     assert_true(unknown.paths.n > 1);
     assert_int_equal(unknown.paths.n + unknown.dropped, MANY);
-    assert_true(arena_footprint(&arena) - before < 6 * SCHEMA_MAX_UNKNOWN_BYTES);
+    assert_true(arena_footprint(&arena) - before < (size_t)6 * SCHEMA_MAX_UNKNOWN_BYTES);
     schema_free(s);
 }
 
@@ -202,7 +202,7 @@ static void names_of_defaults_are_bounded(void **state)
     json_set(&arena, &object, S("l"), list);
     size_t before = arena_footprint(&arena);
     assert_false(schema_default(schema_root(s), &arena, &object));
-    assert_true(arena_footprint(&arena) - before < 4 * SCHEMA_MAX_DEFAULTS);
+    assert_true(arena_footprint(&arena) - before < (size_t)4 * SCHEMA_MAX_DEFAULTS);
     struct field_errors errs = {.arena = &arena};
     assert_false(schema_admit(s, &arena, &object, &(struct schema_prune_args){0}, &errs));
     assert_int_equal(errs.list.n, 1);
