@@ -208,6 +208,14 @@ static struct json prune_map(const struct pruning *p, const struct typed *t, con
     return changed ? out : *v;
 }
 
+/* An item whose keys nobody owns any more loses them, and goes with them, whoever owns the rest. */
+static bool is_still(struct arena *a, const struct typed *list, const struct json *item,
+                     const struct fieldset_elem *was)
+{
+    struct fieldset_elem is;
+    return item_elem(a, list, item, &is, NULL) == 0 && fieldset_elem_compare(&is, was) == 0;
+}
+
 static struct json prune_list(const struct pruning *p, const struct typed *t, const struct json *v)
 {
     struct items items;
@@ -219,9 +227,9 @@ static struct json prune_list(const struct pruning *p, const struct typed *t, co
     for (uint32_t i = 0; i < items.n; i++) {
         struct json kept = *items.p[i].value;
         bool drop = prune_child(p, &items.p[i].elem, &item_type, false, &kept);
-        if (json_is_obj(&kept) && kept.n == 0)
-            kept = *items.p[i].value; /* somebody owns the item: without its keys it would be none */
-        changed |= drop || !value_is_shared(&kept, items.p[i].value);
+        bool differs = !value_is_shared(&kept, items.p[i].value);
+        drop |= differs && !is_still(p->arena, t, &kept, &items.p[i].elem);
+        changed |= drop || differs;
         if (!drop)
             json_push(p->arena, &out, kept);
     }
