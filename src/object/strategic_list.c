@@ -54,7 +54,7 @@ static int check_items(struct smp *s, const struct json *x, const struct json *y
 struct entry {
     struct json value;
     str id;         /* of the scalar, or of the key's value */
-    ptrdiff_t rank; /* while sorting: position in the list that orders it, or -1 */
+    ptrdiff_t rank; /* while sorting: odd for what has a position, even for what goes in front of one */
 };
 
 typedef VEC(struct entry) entries;
@@ -115,18 +115,22 @@ static int by_rank(const void *x, const void *y)
     const struct entry *const *a = x, *const *b = y;
     if ((*a)->rank != (*b)->rank)
         return (*a)->rank < (*b)->rank ? -1 : 1;
-    return *a < *b ? -1 : *a > *b; /* as they came */
+    int as_they_came = *a < *b ? -1 : *a > *b;
+    return (*a)->rank % 2 ? as_they_came : -as_they_came;
 }
 
-/* Sorts by the position in order; what is not there comes first, the last such item in front. */
+/* Sorts by the position in order. What is not there moves in front of all that came before it, and what comes later may
+ * still overtake it: so does Go's stable sort (of up to 20 items), for which an unknown item is less than any other. */
 static void sort_by(struct smp *s, entries *list, const struct map *order)
 {
-    size_t n = list->n, unknown = 0;
+    size_t n = list->n;
+    ptrdiff_t lowest = PTRDIFF_MAX - 1;
     const struct entry **sorted = arena_alloc(s->arena, arena_array_size(n + 1, sizeof *sorted));
     for (size_t i = 0; i < n; i++) {
-        list->p[i].rank = position(order, list->p[i].id);
-        if (list->p[i].rank < 0)
-            list->p[i].rank = -1 - (ptrdiff_t)++unknown;
+        ptrdiff_t at = position(order, list->p[i].id);
+        if (at >= 0 && at * 2 < lowest)
+            lowest = at * 2;
+        list->p[i].rank = at >= 0 ? at * 2 + 1 : lowest;
         sorted[i] = &list->p[i];
     }
     if (n > 1)
