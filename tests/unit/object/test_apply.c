@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cases cannot see: that an apply which changes nothing is recognised the quick way, and that large lists and many
- * managers cost no square. */
+ * managers cost no square; and a limit too large for a case. */
 #include "object/apply_parts.h"
 #include "object/kind.h"
 
@@ -171,6 +171,31 @@ static void many_managers_cost_no_square(void **state)
     assert_int_equal(json_len(managed_of(&object)), MANY / 8 - 1 + MANAGED_MAX_UPDATERS);
 }
 
+/* Of an object with one more annotation, so that all of them together have this many bytes. */
+static bool is_annotation_kept(size_t total)
+{
+    static const char name[] = "kubectl.kubernetes.io/last-applied-configuration";
+    static const char config_text[] = "{\"metadata\":{\"name\":\"x\"}}";
+    struct arena a ARENA_SCOPE = {0};
+    size_t rest = total - (sizeof name - 1) - sizeof config_text; /* the text is stored with a newline behind it */
+    struct json annotations = json_obj(), meta = json_obj(), object = json_obj(),
+                config = decode(&a, str_of(config_text));
+    char *filler = arena_alloc(&a, rest);
+    memset(filler, 'x', rest);
+    json_set(&a, &annotations, str_of(name), json_str(S("{}")));
+    json_set(&a, &annotations, S("a"), json_str((str){filler, rest - 1}));
+    json_set(&a, &meta, S("annotations"), annotations);
+    json_set(&a, &object, S("metadata"), meta);
+    struct json next = last_applied_refresh(&a, &object, &config);
+    return last_applied_text(&next).n > 0;
+}
+
+static void annotation_goes_when_it_is_too_long(void **state)
+{
+    assert_true(is_annotation_kept(256 * 1024));
+    assert_false(is_annotation_kept(256 * 1024 + 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +203,7 @@ int main(void)
         cmocka_unit_test(recognises_changes),
         cmocka_unit_test(large_objects_cost_no_square),
         cmocka_unit_test(many_managers_cost_no_square),
+        cmocka_unit_test(annotation_goes_when_it_is_too_long),
     };
     return cmocka_run_group_tests_name("apply", tests, NULL, NULL);
 }
