@@ -94,7 +94,7 @@ static void test_many_references(void **state)
     assert_int_equal(json_len(object_owners(&o)), 10000);
     assert_int_equal(warnings.list.n, 1);
     meta_validate_owners(&errs, S("x"), object_owners(&o));
-    assert_int_equal(errs.list.n, FIELD_ERRORS_MAX);
+    assert_true(field_errors_full(&errs)); /* by the bytes of the texts, long before their number */
 }
 
 int main(void)
