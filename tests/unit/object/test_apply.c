@@ -192,8 +192,9 @@ static bool is_annotation_kept(size_t total)
 
 static void annotation_goes_when_it_is_too_long(void **state)
 {
-    assert_true(is_annotation_kept(256 * 1024));
-    assert_false(is_annotation_kept(256 * 1024 + 1));
+    const size_t limit = 262144; /* 256 KiB */
+    assert_true(is_annotation_kept(limit));
+    assert_false(is_annotation_kept(limit + 1));
 }
 
 int main(void)
