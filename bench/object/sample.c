@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 
-enum { GROUPS = 34, SETTINGS = 82 };
+enum { GROUPS = 37, SETTINGS = 82 };
 
 static void add_group(struct buf *b, int i)
 {

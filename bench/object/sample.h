@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* {"apiVersion":…,"kind":"Fleet",…}: forty node groups with labels, ports, volumes and conditions. */
+/* {"apiVersion":…,"kind":"Fleet",…}: node groups with labels, ports, volumes and conditions. */
 str sample_object(struct arena *a);
 /* openAPIV3Schema of the same kind: descriptions, enums, patterns, defaults, list maps and sets. */
 str sample_schema(struct arena *a);
