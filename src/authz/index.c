@@ -140,8 +140,9 @@ static int put_role(struct authz_index *ix, enum authz_kind kind, const struct j
     if (rules_from_json(&scratch, json_get(object, S("rules")), &rules, err) < 0)
         return err->code = ERR_INVALID;
     struct place *p = get_place(ix, kind, namespace, object_name(object));
-    free_body(p->body);
+    struct body *former = p->body;
     p->body = new_body(ix, object, rules);
+    free_body(former); /* last: the object may borrow texts of the role it replaces */
     p->body->role.kind = kind;
     p->body->role.namespace = scope_name(p->scope);
     p->body->role.name = place_name(p);
@@ -202,8 +203,9 @@ struct member {
 static bool read_subject(struct arena *a, const struct json *subject, str binding_namespace, struct member *ret)
 {
     str kind = json_get_text(subject, S("kind")), name = json_get_text(subject, S("name"));
+    const struct json *own = json_get(subject, S("namespace"));
     str namespace = json_get_text(subject, S("namespace"));
-    if (name.n == 0)
+    if (name.n == 0 || !(json_is_null(own) || json_is_str(own)))
         return false;
     *ret = (struct member){.user = name};
     if (str_eq(kind, S("User")))

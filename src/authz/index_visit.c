@@ -35,7 +35,12 @@ str authz_subject_user(struct arena *a, const struct authz_subject *subject)
 {
     if (subject->kind != AUTHZ_SERVICE_ACCOUNT)
         return subject->name;
-    return str_fmt(a, ACCOUNT_PREFIX "%.*s:%.*s", STR(subject->namespace), STR(subject->name));
+    struct buf b = {.arena = a}; /* byte by byte: a format would end a text at a NUL, and so name another account */
+    buf_add_str(&b, S(ACCOUNT_PREFIX));
+    buf_add_str(&b, subject->namespace);
+    buf_add_char(&b, ':');
+    buf_add_str(&b, subject->name);
+    return buf_str(&b);
 }
 
 /* ---- The bindings of an identity. ---- */

@@ -350,6 +350,26 @@ static void test_malformed_objects_grant_nothing(void **state)
     authz_index_free(ix);
 }
 
+/* An object may be made of the very texts that the index lends. */
+static void test_role_is_replaced_by_its_own_texts(void **state)
+{
+    struct authz_index *ix = authz_index_new();
+    put_text(ix,
+             "{\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"r\"},\"rules\":[{\"verbs\":[\"get\"],"
+             "\"nonResourceURLs\":[\"/a-path-that-is-not-short\"]}]}",
+             0);
+    const struct authz_role *role = authz_get_role(ix, AUTHZ_CLUSTER_ROLE, (str){0}, S("r"));
+    struct json o = json_obj(), meta = json_obj();
+    json_set(&arena, &meta, S("name"), json_str(role->name));
+    json_set(&arena, &o, S("kind"), json_str(S("ClusterRole")));
+    json_set(&arena, &o, S("metadata"), meta);
+    json_set(&arena, &o, S("rules"), rules_to_json(&arena, role->rules));
+    assert_int_equal(authz_index_put(ix, &o, NULL), 0);
+    role = authz_get_role(ix, AUTHZ_CLUSTER_ROLE, (str){0}, S("r"));
+    assert_true(str_eq(role->rules.p[0].non_resource_urls.p[0], S("/a-path-that-is-not-short")));
+    authz_index_free(ix);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +377,7 @@ int main(void)
         cmocka_unit_test_teardown(test_lists_grow_and_shrink, teardown),
         cmocka_unit_test_teardown(test_nothing_allows_nobody, teardown),
         cmocka_unit_test_teardown(test_malformed_objects_grant_nothing, teardown),
+        cmocka_unit_test_teardown(test_role_is_replaced_by_its_own_texts, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
