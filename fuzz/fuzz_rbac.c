@@ -55,7 +55,8 @@ static void check_form(struct arena *a, const struct kind *kind, struct json *ob
 static void check_escalation(struct arena *a, const struct authz_index *ix, const struct kind *kind,
                              const struct json *object)
 {
-    struct escalation_write write = {.kind = kind, .namespace = S("ns"), .object = object};
+    struct escalation_write write = {
+        .kind = kind, .namespace = kind->namespaced ? S("ns") : (str){0}, .object = object};
     struct authz_identity master = {.user = S("root"), .groups = {&AUTHZ_MASTERS, 1}}, nobody = {0};
     struct json status = {0};
     int rc = escalation_check(a, ix, &bob, &write, &status);

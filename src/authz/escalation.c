@@ -257,6 +257,8 @@ static int check_write(struct check *c)
         return forbid(c, S("no user on context"));
     if (c->write->kind->namespaced && c->write->namespace.n == 0)
         return bad_request(c, S("namespace is required"));
+    if (!c->write->kind->namespaced && c->write->namespace.n) /* or what is held there would count everywhere */
+        return bad_request(c, S("namespace is not allowed"));
     return kind == AUTHZ_ROLE || kind == AUTHZ_CLUSTER_ROLE ? check_role(c) : check_binding(c);
 }
 

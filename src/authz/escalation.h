@@ -34,7 +34,7 @@ struct escalation_write {
 /* 0: the write is no escalation. Otherwise *ret_status is set:
  * ERR_FORBIDDEN   rights are missing; the text lists them
  * ERR_NOT_FOUND   the role that is to be bound does not exist
- * ERR_BAD_REQUEST the object cannot be read, or a namespace is missing
+ * ERR_BAD_REQUEST the object cannot be read, or a namespace is missing or given to a kind of the cluster
  * ERR_INTERNAL    a roleRef of an unknown kind */
 int escalation_check(struct arena *a, const struct authz_index *ix, const struct authz_identity *who,
                      const struct escalation_write *write, struct json *ret_status);

@@ -9,13 +9,15 @@ static size_t list_len(const struct json *list)
 
 static void drop_empty_list(struct json *object, str list)
 {
-    if (json_get(object, list) && list_len(json_get(object, list)) == 0)
-        json_remove(object, list);
+    const struct json *v = json_get(object, list);
+    if (v && (json_is_null(v) || json_is_arr(v)) && json_len(v) == 0)
+        json_remove(object, list); /* a value of a wrong type stays: without it a rule could mean more */
 }
 
 static void drop_empty_text(struct json *object, str field)
 {
-    if (json_get(object, field) && json_get_text(object, field).n == 0)
+    const struct json *v = json_get(object, field);
+    if (v && (json_is_null(v) || json_is_str(v)) && json_text(v).n == 0)
         json_remove(object, field);
 }
 

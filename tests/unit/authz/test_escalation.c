@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "authz/validate.h"
 #include "object/status.h"
 
 static const struct authz_identity bob = {.user = S_INIT("bob")};
@@ -65,6 +66,31 @@ static void namespaces_are_needed(void **state)
     authz_index_free(ix);
 }
 
+/* What bob holds in a namespace is not his to give to the cluster, whatever the caller says about the path. */
+static void kinds_of_the_cluster_have_no_namespace(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct authz_index *ix = authz_index_new();
+    struct json role =
+        decode(&a, "{\"kind\": \"ClusterRole\", \"metadata\": {\"name\": \"r\"}, \"rules\": [{\"verbs\": "
+                   "[\"*\"], \"apiGroups\": [\"*\"], \"resources\": [\"*\"]}]}");
+    struct json local =
+        decode(&a, "{\"kind\": \"RoleBinding\", \"metadata\": {\"name\": \"b\", \"namespace\": \"shop\"}, "
+                   "\"roleRef\": {\"kind\": \"ClusterRole\", \"name\": \"r\"}, "
+                   "\"subjects\": [{\"kind\": \"User\", \"name\": \"bob\"}]}");
+    struct json status;
+    assert_int_equal(authz_index_put(ix, &role, NULL), 0);
+    assert_int_equal(authz_index_put(ix, &local, NULL), 0);
+    struct escalation_write write = {.kind = kind("ClusterRole"), .namespace = S("shop"), .object = &role};
+    assert_int_equal(escalation_check(&a, ix, &bob, &write, &status), ERR_BAD_REQUEST);
+    write.kind = kind("ClusterRoleBinding");
+    write.object = &local;
+    assert_int_equal(escalation_check(&a, ix, &bob, &write, &status), ERR_BAD_REQUEST);
+    write.kind = kind("RoleBinding");
+    assert_int_equal(escalation_check(&a, ix, &bob, &write, &status), 0);
+    authz_index_free(ix);
+}
+
 static void unreadable_rules_are_refused(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
@@ -100,12 +126,29 @@ static void only_objects_can_be_the_same(void **state)
     assert_false(escalation_is_only_gc(&text, &text));
 }
 
+/* Left out, a list of names that is no list would mean any name, and a namespace that is no text the binding's own. */
+static void values_of_a_wrong_type_are_not_dropped(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct json role = decode(&a, "{\"rules\": [{\"verbs\": [\"get\"], \"resourceNames\": \"one\"}]}");
+    struct json binding = decode(&a, "{\"subjects\": [{\"kind\": \"ServiceAccount\", \"namespace\": 7}]}");
+    rbac_default(&a, kind("Role"), &role);
+    assert_non_null(json_get(&json_get(&role, S("rules"))->items[0], S("resourceNames")));
+    rbac_default(&a, kind("RoleBinding"), &binding);
+    assert_non_null(json_get(&json_get(&binding, S("subjects"))->items[0], S("namespace")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_may_grant_nothing),  cmocka_unit_test(groups_are_somebody),
-        cmocka_unit_test(namespaces_are_needed),     cmocka_unit_test(unreadable_rules_are_refused),
-        cmocka_unit_test(other_kinds_grant_nothing), cmocka_unit_test(only_objects_can_be_the_same),
+        cmocka_unit_test(nobody_may_grant_nothing),
+        cmocka_unit_test(groups_are_somebody),
+        cmocka_unit_test(namespaces_are_needed),
+        cmocka_unit_test(unreadable_rules_are_refused),
+        cmocka_unit_test(kinds_of_the_cluster_have_no_namespace),
+        cmocka_unit_test(values_of_a_wrong_type_are_not_dropped),
+        cmocka_unit_test(other_kinds_grant_nothing),
+        cmocka_unit_test(only_objects_can_be_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
