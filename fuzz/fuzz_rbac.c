@@ -89,6 +89,8 @@ static void check_object(struct arena *a, struct authz_index *ix, const struct j
         if (json_is_obj(&object)) {
             json_set(a, &object, S("kind"), json_str(str_of(kind->kind)));
             json_set(a, &decoded, S("kind"), json_str(str_of(kind->kind)));
+            json_set(a, &object, S("apiVersion"), json_str(S("rbac.authorization.k8s.io/v1")));
+            json_set(a, &decoded, S("apiVersion"), json_str(S("rbac.authorization.k8s.io/v1")));
         }
         check_form(a, kind, &object);
         check_escalation(a, ix, kind, &object);

@@ -27,7 +27,8 @@ enum authz_kind {
 
 struct authz_index *authz_index_new(void);
 void authz_index_free(struct authz_index *ix);
-/* Adds or replaces a Role, ClusterRole, RoleBinding or ClusterRoleBinding (told by its "kind"). */
+/* Adds or replaces a Role, ClusterRole, RoleBinding or ClusterRoleBinding (told by its "kind"). One of another API group is
+ * refused and changes nothing; without an apiVersion it is taken for one of RBAC. */
 int authz_index_put(struct authz_index *ix, const struct json *object, struct err *err);
 /* Removes one; false when it was not there. The namespace of cluster-wide kinds is empty. */
 bool authz_index_delete(struct authz_index *ix, enum authz_kind kind, str namespace, str name);

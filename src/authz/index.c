@@ -284,13 +284,21 @@ bool authz_index_delete(struct authz_index *ix, enum authz_kind kind, str namesp
     return delete_in(ix, kind, index_find_scope(ix, namespace), name);
 }
 
+/* A custom resource may be called ClusterRoleBinding too. Objects in a list come without apiVersion. */
+static bool is_of_another_group(const struct json *object)
+{
+    str version = object_api_version(object), group, rest;
+    str_cut(version, '/', &group, &rest);
+    return version.n && !str_eq(group, S("rbac.authorization.k8s.io"));
+}
+
 int authz_index_put(struct authz_index *ix, const struct json *object, struct err *err)
 {
     struct err ignored;
     enum authz_kind kind = authz_kind_of(object_kind(object));
     str namespace = object_namespace(object), name = object_name(object);
     err = err ? err : &ignored;
-    if (kind == AUTHZ_UNKNOWN)
+    if (kind == AUTHZ_UNKNOWN || is_of_another_group(object))
         return err_set(err, ERR_INVALID, "kind: not a role or binding");
     if (name.n == 0 || (is_namespaced(kind) && namespace.n == 0))
         return err_set(err, ERR_INVALID, "metadata: a name is missing");

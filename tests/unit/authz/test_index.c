@@ -331,6 +331,10 @@ static void test_malformed_objects_grant_nothing(void **state)
         "\"subjects\":[{\"kind\":\"User\",\"name\":\"ann\"}]}",
         0);
     assert_true(authz_check(ix, &ann, &get, NULL).allowed);
+    put_text(ix, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"b\"}}",
+             ERR_INVALID); /* not the one that is there */
+    put_text(ix, "{\"apiVersion\":\"v1\",\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"r\"}}", ERR_INVALID);
+    assert_true(authz_check(ix, &ann, &get, NULL).allowed);
     put_text(
         ix,
         "{\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"r\"},\"rules\":[{\"verbs\":[7],\"nonResourceURLs\":[\"*\"]}]}",
