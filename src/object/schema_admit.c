@@ -116,16 +116,20 @@ static void admit(struct admission *w, uint32_t at, struct json *v, bool keep, c
     w->ok = w->ok && check_before(&w->check, node, v, path) && check_after(&w->check, node, v, path);
 }
 
+/* A resource keeps its apiVersion, kind and metadata. They are looked at here only if the schema itself says at its root
+ * that it is one; else that is the business of whoever decoded it. */
 static void admit_root(struct admission *w, const struct schema *s, struct json *v)
 {
-    if (!w->args->is_resource || v->type != JSON_OBJ) {
-        admit(w, s->root, v, false, NULL);
-        return;
-    }
     struct node root = *node_at(s, s->root);
-    root.flags |= NODE_EMBEDDED;
-    admit_members(w, &root, v, root.flags & NODE_PRESERVE, NULL);
-    w->ok = w->ok && check_before(&w->check, &root, v, NULL) && check_after(&w->check, &root, v, NULL);
+    bool embedded = v->type == JSON_OBJ && root.flags & NODE_EMBEDDED;
+    if (w->args->is_resource && v->type == JSON_OBJ) {
+        root.flags |= NODE_EMBEDDED;
+        admit_members(w, &root, v, root.flags & NODE_PRESERVE, NULL);
+        w->ok = w->ok && check_before(&w->check, &root, v, NULL) && check_after(&w->check, &root, v, NULL);
+    } else {
+        admit(w, s->root, v, false, NULL);
+    }
+    w->ok = w->ok && (!embedded || check_embedded(&w->check, v, NULL));
 }
 
 bool schema_admit(const struct schema *s, struct arena *a, struct json *object, const struct schema_prune_args *args,
