@@ -2,6 +2,7 @@
 /* The index against an oracle that keeps the objects in a list and reads all of them for every question. The oracle is
  * written from the definition and only shares rule_matches with src/authz, which has case files of its own. */
 #include "authz/authz.h"
+#include "authz/rule_compile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -374,6 +375,26 @@ static void test_role_is_replaced_by_its_own_texts(void **state)
     authz_index_free(ix);
 }
 
+/* A question whose hashes are those of another one, as if they collided: the texts have the last word. */
+static void test_equal_hashes_are_not_equal_texts(void **state)
+{
+    static const str verb = S_INIT("get"), group = S_INIT(""), resource = S_INIT("pods"), name = S_INIT("one");
+    struct rule rule = {{&verb, 1}, {&group, 1}, {&resource, 1}, {&name, 1}, {0}};
+    struct compiled c = rules_compile(&arena, (struct rules){&rule, 1});
+    struct authz_attributes held = {.is_resource = true, .verb = verb, .resource = resource, .name = name};
+    struct authz_attributes others[] = {held, held, held, held};
+    struct question q = question_of(&held);
+    assert_true(compiled_allows(&c, &q));
+    others[0].verb = S("delete");
+    others[1].group = S("apps");
+    others[2].resource = S("secrets");
+    others[3].name = S("two");
+    for (size_t i = 0; i < 4; i++) {
+        q.what = &others[i];
+        assert_false(compiled_allows(&c, &q));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +402,7 @@ int main(void)
         cmocka_unit_test_teardown(test_lists_grow_and_shrink, teardown),
         cmocka_unit_test_teardown(test_nothing_allows_nobody, teardown),
         cmocka_unit_test_teardown(test_malformed_objects_grant_nothing, teardown),
+        cmocka_unit_test_teardown(test_equal_hashes_are_not_equal_texts, teardown),
         cmocka_unit_test_teardown(test_role_is_replaced_by_its_own_texts, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
