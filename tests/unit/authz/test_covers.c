@@ -392,9 +392,26 @@ static void test_urls_that_start_alike(void **state)
     assert_int_equal(missing.atoms.n, N / 2 * 3);
 }
 
+/* Too many classes to go through, before anything was found missing: not covered. */
+static void test_giving_up_is_not_covered(void **state)
+{
+    enum { MANY = 1100 };
+    struct arena a ARENA_SCOPE = {0};
+    static const str get = S_INIT("get");
+    str *texts = ARENA_ARRAY(&a, str, MANY);
+    struct rule *owner = ARENA_ARRAY(&a, struct rule, MANY);
+    struct rule servant = {.verbs = {&get, 1}, .api_groups = {texts, MANY}, .resources = {texts, MANY}};
+    for (size_t i = 0; i < MANY; i++) {
+        texts[i] = str_fmt(&a, "t%zu", i);
+        owner[i] = (struct rule){.verbs = {&get, 1}, .api_groups = {texts + i, 1}, .resources = {texts + i, 1}};
+    }
+    assert_false(rules_cover(&a, (struct rules){owner, MANY}, (struct rules){&servant, 1}, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_giving_up_is_not_covered),
         cmocka_unit_test_teardown(test_covers_is_what_breaking_down_says, teardown),
         cmocka_unit_test_teardown(test_other_forms_grant_the_same, teardown),
         cmocka_unit_test_teardown(test_json_and_copies_are_equal, teardown),
