@@ -67,6 +67,7 @@ const char *err_name(enum err_code code)
         "ServiceUnavailable",
         "InternalError",
         "IO",
+        "NoSpace",
     };
     size_t i = (size_t) - (long)code;
     return i < sizeof names / sizeof *names ? names[i] : "Unknown";

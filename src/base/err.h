@@ -28,6 +28,7 @@ enum err_code {
     ERR_UNAVAILABLE = -17,
     ERR_INTERNAL = -18,
     ERR_IO = -19,
+    ERR_NO_SPACE = -20,
 };
 
 struct err {

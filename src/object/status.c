@@ -26,6 +26,7 @@ static const struct {
     {ERR_IO, 500, "InternalError"},
     {ERR_UNAVAILABLE, 503, "ServiceUnavailable"},
     {ERR_TIMEOUT, 504, "Timeout"},
+    {ERR_NO_SPACE, 507, "InsufficientStorage"},
     {ERR_IO, 500, "StorageReadError"},
 };
 

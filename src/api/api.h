@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the API server: every request enters by api_handle, every change by the store's feed.
+ * Owns: the store, the indexes made from it (kinds, roles, aggregates), watches, and requests at work.
+ * Threads: the loop thread.
+ * Errors: api_open says why it cannot start; afterwards everything is answered to the client.
+ *
+ *   http_exchange ─► route ─► identify ─► impersonate ─► authorise ─┬─► read, watch ◄── store
+ *                                                                   ├─► write ─► admission ─► store
+ *                                                                   └─► discovery, reviews, health, …
+ *   store event ─► kinds, roles, aggregates (config.c) ─► watches (watch.c);   then the answers of the writes leave */
+#pragma once
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "net/http.h"
+#include "net/loop.h"
+
+struct api;
+struct token_signer;
+
+struct api_options {
+    struct loop *loop;
+    const char *data_dir; /* the store is in it */
+    struct clock clock;
+    struct random random;
+    const struct log *log;
+    const struct token_signer *signer;
+    str ca_pem;          /* of the server, for clients: kube-root-ca.crt, jwks clients */
+    str address;         /* "127.0.0.1:6443": what discovery tells */
+    int64_t keep_ns;     /* of history; 0: five minutes */
+    bool no_aggregation; /* leaves aggregated roles to a controller from outside */
+};
+
+/* Opens the store, reads what configures the server, creates what every server starts with. Ready when ready() was called. */
+int api_open(const struct api_options *options, void (*ready)(void *ctx), void *ctx, struct api **ret, struct err *err);
+/* The handler of the HTTP server. */
+void api_handle(void *api, struct http_exchange *x);
+/* No new long-running requests; watches end. */
+void api_drain(struct api *api);
+void api_close(struct api *api);

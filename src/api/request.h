@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: one request on its way through the pipeline: what was asked, by whom, how the answer is to look.
+ * Owns: nothing; it lives in the arena of its exchange, and so does everything it points to.
+ * Threads: the loop thread.
+ * Errors: each handler answers exactly once: with one of the api_answer functions or api_refuse. */
+#pragma once
+
+#include "authz/request.h"
+#include "base/vec.h"
+#include "net/http.h"
+#include "object/kind.h"
+#include "object/selector.h"
+#include "json/json.h"
+
+struct api;
+struct api_request;
+
+/* ---- What was asked (route.c). ---- */
+
+struct route {
+    bool is_resource;
+    const struct kind *kind; /* held until the exchange is gone (registry_hold); NULL: not about a resource we have */
+    str group, version, resource, subresource, namespace, name; /* as the path has them, decoded */
+    str path;                                                   /* the whole path, decoded */
+    bool is_collection;
+    unsigned verb; /* VERB_…; 0 for paths that are no resources */
+};
+
+/* Splits and decodes the path; finds the kind. ERR_NOT_FOUND, ERR_BAD_REQUEST (bad escapes, "..", "//" and the like are
+ * refused, never normalised). */
+int route_parse(struct api_request *r, struct err *err);
+
+/* ---- Its query (query.c). ---- */
+
+struct query_option {
+    str name, value; /* decoded */
+};
+
+struct query {
+    const struct query_option *p;
+    size_t n;
+};
+
+int query_parse(struct arena *a, str text, struct query *ret, struct err *err);
+/* The first of this name; empty when there is none. */
+str query_get(const struct query *q, str name);
+bool query_has(const struct query *q, str name);
+/* As Go's ParseBool; what is not a boolean is false. */
+bool query_true(const struct query *q, str name);
+
+/* ---- How the answer is to look (negotiate.c). ---- */
+
+enum representation { AS_OBJECT, AS_TABLE, AS_METADATA };
+enum media { MEDIA_JSON, MEDIA_YAML };
+
+struct accept {
+    enum representation as;
+    enum media media;
+    bool is_pretty;
+    str group_version; /* of AS_TABLE and AS_METADATA: "meta.k8s.io/v1" or "meta.k8s.io/v1beta1" */
+};
+
+enum { ACCEPT_TABLE = 1, ACCEPT_METADATA = 2, ACCEPT_YAML = 4 };
+/* Picks the first entry of the Accept header that can be served; allowed says which besides plain JSON. Refuses the request
+ * with 406, and answers false, when there is none. */
+bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret);
+
+/* ---- The request. ---- */
+
+struct api_request {
+    struct api *api;
+    struct http_exchange *x;
+    struct arena *arena; /* the exchange's */
+    str id;              /* Audit-Id */
+    struct authz_identity who;
+    struct route route;
+    struct query query;
+    VEC(str) warnings; /* each becomes a Warning header */
+    int64_t started;   /* monotonic */
+    int status;        /* of the answer, for metrics and log */
+};
+
+/* ---- Answers (answer.c). All of them add the headers every answer has. ---- */
+
+/* An object or list, as negotiated: JSON or YAML, pretty if asked for. */
+void api_answer(struct api_request *r, int status, const struct json *object);
+/* JSON text that is there already; must not be followed by a newline: that is added. */
+void api_answer_json(struct api_request *r, int status, str json);
+void api_answer_text(struct api_request *r, int status, str content_type, str body);
+/* With headers of one's own, which replace those that every answer has (Cache-Control, Content-Type). */
+void api_answer_with(struct api_request *r, int status, struct http_headers headers, str body);
+/* Head now, body from the source. */
+void api_answer_stream(struct api_request *r, str content_type, struct http_source source);
+/* A Status: HTTP code and Retry-After come from it. */
+void api_refuse(struct api_request *r, const struct json *status);
+void api_refuse_err(struct api_request *r, const struct err *err);
+void api_warn(struct api_request *r, str text);
+
+/* Body of a request as a tree of the kind expected: JSON, YAML or protobuf by Content-Type. kind may be NULL: no protobuf. See
+ * body.c for the texts of refusals; a false answer means that the request was refused. */
+struct body {
+    struct json object;
+    struct json_notes duplicates;
+    bool was_protobuf;
+};
+
+bool body_decode(struct api_request *r, const struct kind *kind, struct body *ret);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what the files of this folder share: the parts of the one API server, each with a header of its own.
+ * Owns: see api.h; the parts are made in api.c and live as long as it.
+ * Threads: the loop thread.
+ * Errors: none. */
+#pragma once
+
+#include "admission/admission.h"
+#include "api/api.h"
+#include "api/request.h"
+#include "authn/authn.h"
+#include "authz/aggregate.h"
+#include "authz/authz.h"
+#include "object/registry.h"
+#include "store/store.h"
+
+struct discovery;
+struct metrics;
+struct openapi;
+struct schemas;
+struct watch_hub;
+
+struct api {
+    struct api_options options;
+    struct store *store;
+    struct registry *registry;
+    struct authz_index *authz;
+    struct aggregate_index *aggregates;
+    struct authn *authn;
+    struct admission_facts facts;
+    struct schemas *schemas;     /* schemas.h */
+    struct watch_hub *watches;   /* watch.h */
+    struct discovery *discovery; /* discovery.h */
+    struct openapi *openapi;     /* openapi.h */
+    struct metrics *metrics;     /* metrics.h */
+    bool is_ready, is_draining;
+};
+
+/* The table of a kind's objects, whatever version the kind is: "apps/deployments", "/configmaps". */
+uint32_t api_table(struct api *api, const struct kind *kind);

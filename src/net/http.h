@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: one request and its answer, however they travel (HTTP/1.1, HTTP/2, or within the process); and the server.
+ * Owns: the server owns listeners, connections and exchanges; an exchange owns its arena and everything in it.
+ * Threads: one loop thread.
+ * Errors: ERR_IO and ERR_CONFLICT (port taken) from http_server_new; bad requests are answered or cut off, never reported.
+ *
+ *   handler(ctx, x)  is called when the request is there as a whole, its body included. It answers now or later:
+ *
+ *     http_answer(x, …)            head and body in one                                        x is gone after that
+ *     http_stream(x, …, source)    head now; then source->fill is called whenever there is room:
+ *                                     HTTP_MORE  call again   HTTP_WAIT  until http_resume(x)   HTTP_END  that was all
+ *
+ *   x->gone(x)       is called instead of any further fill when the peer went away before the end; and after HTTP_END,
+ *                    so that it is always the last word: what belongs to the exchange is released there. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "net/loop.h"
+#include "net/tls.h"
+
+struct http_header {
+    str name; /* as given; compared without case */
+    str value;
+};
+
+struct http_headers {
+    const struct http_header *p;
+    size_t n;
+};
+
+struct http_exchange;
+
+enum http_fill { HTTP_MORE, HTTP_WAIT, HTTP_END, HTTP_ABORT /* cut the stream off so that the peer notices */ };
+
+/* Makes the next piece of a body: appends to out about `room` bytes, or less. HTTP_MORE without a byte is a mistake. */
+struct http_source {
+    enum http_fill (*fill)(void *ctx, struct http_exchange *x, struct buf *out, size_t room);
+    void *ctx;
+};
+
+/* How an exchange reaches its peer. */
+struct http_carrier {
+    void (*answer)(struct http_exchange *x, int status, struct http_headers headers, str body);
+    void (*stream)(struct http_exchange *x, int status, struct http_headers headers, struct http_source source);
+    void (*resume)(struct http_exchange *x);
+};
+
+struct http_exchange {
+    struct arena arena; /* of the exchange; handlers may use it freely */
+    const struct http_carrier *carrier;
+    str method, path, query; /* path and query as sent: still percent-encoded; query without the question mark */
+    struct http_headers headers;
+    str body;
+    bool is_too_large; /* the body went past the limit and was thrown away: answer 413 */
+    const struct tls_peer *peer;
+    str remote;                            /* "127.0.0.1:51234" */
+    void *user;                            /* the handler's */
+    void (*gone)(struct http_exchange *x); /* the handler's; may be NULL */
+};
+
+/* The first header of this name, or empty with p NULL. */
+str http_header(const struct http_exchange *x, str name);
+
+/* Body and headers are copied or sent before this returns. */
+static inline void http_answer(struct http_exchange *x, int status, struct http_headers headers, str body)
+{
+    x->carrier->answer(x, status, headers, body);
+}
+static inline void http_stream(struct http_exchange *x, int status, struct http_headers headers,
+                               struct http_source source)
+{
+    x->carrier->stream(x, status, headers, source);
+}
+/* There is something to fill again. Cheap, and harmless when it was not waiting. Never calls fill itself. */
+static inline void http_resume(struct http_exchange *x)
+{
+    x->carrier->resume(x);
+}
+
+/* ---- The server. ---- */
+
+/* Zero: the default. */
+struct http_limits {
+    size_t head_bytes;    /* of a request's head, headers included: 64 KiB */
+    size_t headers;       /* in one request: 200 */
+    size_t body_bytes;    /* 3 MiB */
+    size_t bodies_bytes;  /* bodies of all requests at work together: 256 MiB; past it: 429 */
+    size_t connections;   /* 20,000; past it the oldest idle one goes, or the newcomer */
+    size_t streams;       /* HTTP/2 streams of one connection: 1,000 */
+    size_t pending_bytes; /* written and not yet taken by the peer, per connection: 256 KiB; then nothing is filled */
+    int64_t handshake_ns; /* 10 s */
+    int64_t head_ns;      /* from its first byte to the end of a head: 10 s */
+    int64_t body_ns;      /* without any progress of a body: 30 s */
+    int64_t idle_ns;      /* between requests: 180 s */
+    int64_t stall_ns;     /* a peer that takes nothing while there is something to take: 60 s */
+};
+
+struct http_server_options {
+    str host;                /* "127.0.0.1", "::1", "localhost", "0.0.0.0" */
+    uint16_t port;           /* 0: any */
+    struct tls_context *tls; /* NULL: plain text */
+    struct http_limits limits;
+    void (*handle)(void *ctx, struct http_exchange *x);
+    void *ctx;
+};
+
+struct http_server;
+
+int http_server_new(struct loop *l, const struct http_server_options *options, struct http_server **ret,
+                    struct err *err);
+uint16_t http_server_port(const struct http_server *s);
+/* For new connections from now on. */
+void http_server_set_tls(struct http_server *s, struct tls_context *tls);
+/* Stops listening, says goodbye on idle connections (GOAWAY, Connection: close), lets requests at work end, and calls done
+ * when the last connection is gone, or after within_ns when what is left is cut off. */
+void http_server_drain(struct http_server *s, int64_t within_ns, void (*done)(void *ctx), void *ctx);
+void http_server_free(struct http_server *s);
+
+struct http_server_stats {
+    uint64_t accepted, refused, requests;
+    size_t connections, exchanges;
+    size_t body_bytes;
+};
+
+struct http_server_stats http_server_stats(const struct http_server *s);
