@@ -10,8 +10,11 @@
  *     http_stream(x, …, source)    head now; then source->fill is called whenever there is room:
  *                                     HTTP_MORE  call again   HTTP_WAIT  until http_resume(x)   HTTP_END  that was all
  *
- *   x->gone(x)       is called instead of any further fill when the peer went away before the end; and after HTTP_END,
- *                    so that it is always the last word: what belongs to the exchange is released there. */
+ * Until the handler has answered, the exchange stays, even when the peer went away: the answer then goes nowhere. While it
+ * streams, a peer that goes away ends it at once, and fill is not called any more.
+ *
+ *   x->gone(x)       is the last word, exactly once, whatever happened: after the answer was handed over, after HTTP_END,
+ *                    or when the peer went away while streaming. What belongs to the exchange is released there. */
 #pragma once
 
 #include "base/arena.h"
