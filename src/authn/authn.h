@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: credentials to identity: client certificates and ServiceAccount tokens. Keys and certificates: pki.h; tokens: token.h.
- * Owns: a cache of tokens that were verified.
+/* What: credentials to identity: client certificates and ServiceAccount tokens. Keys and certificates: pki.h; tokens: token.h;
+ *       acting as somebody else: impersonate.h.
+ * Owns: caches of certificates that were read and tokens whose signature was verified.
  * Threads: one thread.
  * Errors: ERR_UNAUTHORIZED, with a reason for the log that holds nothing of the credential. Fails closed: a credential that is
- *         there but not good is never anonymous. */
+ *         there but not good is never anonymous.
+ *
+ *   certificate, good ──────────────────────────► CN, O…                          whatever the Authorization header says
+ *   no good certificate, good token ────────────► the ServiceAccount of the token
+ *   no good certificate, bad token ─────────────► refused
+ *   bad certificate, no token ──────────────────► refused
+ *   neither, or a header of another scheme ─────► system:anonymous */
 #pragma once
 
 #include "authz/request.h"
@@ -11,33 +18,55 @@
 #include "base/clock.h"
 #include "base/err.h"
 
+#define AUTHN_ANONYMOUS S("system:anonymous")
+#define AUTHN_AUTHENTICATED S("system:authenticated")
+#define AUTHN_UNAUTHENTICATED S("system:unauthenticated")
+
 struct authn;
 struct token_signer;
 
 /* What a request brought along. */
 struct authn_credentials {
-    bool has_certificate, is_certificate_bad; /* a bad one (expired, of another CA) is refused */
-    str certificate_der;
-    int64_t certificate_not_after; /* seconds; looked at again with every request */
-    str authorization;             /* the header, empty: none */
+    bool has_certificate, is_certificate_bad; /* a bad one: expired, or of another CA */
+    str certificate_der;                      /* of a good one */
+    int64_t certificate_not_after;            /* seconds; looked at again with every request */
+    str authorization;                        /* the first header of that name; empty: none */
+};
+
+/* What is known of an object that a token speaks of. */
+struct authn_object {
+    str uid;
+    bool is_deleting;
+    int64_t deleted; /* seconds: its deletionTimestamp */
 };
 
 struct authn_options {
     struct clock clock;
     const struct token_signer *signer;
-    /* Whether the ServiceAccount is there with this uid; and an object that a token is bound to ("Secret", "Pod"). */
-    bool (*account_exists)(void *ctx, str namespace, str name, str uid);
-    bool (*object_exists)(void *ctx, str kind, str namespace, str name, str uid);
+    /* Finds a "ServiceAccount", "Secret", "Pod" or, without a namespace, a "Node" as it is now; false: there is none. New
+     * texts come from the arena. */
+    bool (*find)(void *ctx, struct arena *a, str kind, str namespace, str name, struct authn_object *ret);
     void *ctx;
 };
 
 struct authn *authn_new(const struct authn_options *options);
 void authn_free(struct authn *a);
 
-/* 0 and an identity whose texts live in the arena. Without any credential: system:anonymous in system:unauthenticated. A token
- * counts before a certificate, as in Kubernetes. */
+/* 0 and an identity whose texts live in the arena, but for constants. */
 int authn_identify(struct authn *a, struct arena *arena, const struct authn_credentials *credentials,
                    struct authz_identity *ret, struct err *err);
-/* For TokenReview: the token alone, and whom it must be meant for (none: ourselves); ret_audiences are those that fit. */
+/* What to warn the client of that sent this Authorization header; empty: nothing. */
+str authn_warning(str authorization);
+/* For TokenReview: the token alone, and whom it must be meant for (none: ourselves); ret_audiences are those that fit. The
+ * text of the error is what a TokenReview says. */
 int authn_review(struct authn *a, struct arena *arena, str token, struct strs audiences, struct authz_identity *ret,
                  struct strs *ret_audiences, struct err *err);
+
+/* ---- Names of ServiceAccounts as users. ---- */
+
+/* "system:serviceaccount:NS:NAME" */
+str authn_account_user(struct arena *a, str namespace, str name);
+/* The same taken apart; false when it is not the name of a ServiceAccount that there could be. */
+bool authn_account_split(str user, str *ret_namespace, str *ret_name);
+/* Its two groups, system:serviceaccounts and system:serviceaccounts:NS, in out. */
+void authn_account_groups(struct arena *a, str namespace, str out[static 2]);
