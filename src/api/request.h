@@ -75,9 +75,11 @@ struct api_request {
     struct authz_identity who;
     struct route route;
     struct query query;
-    VEC(str) warnings; /* each becomes a Warning header */
-    int64_t started;   /* monotonic */
-    int status;        /* of the answer, for metrics and log */
+    VEC(str) warnings;           /* each becomes a Warning header */
+    int64_t started;             /* monotonic */
+    int status;                  /* of the answer, for metrics and log */
+    void (*released)(void *ctx); /* set by a handler that streams; called once, when the exchange is gone */
+    void *released_ctx;
 };
 
 /* ---- Answers (answer.c). All of them add the headers every answer has. ---- */
