@@ -48,6 +48,7 @@ struct http_carrier {
     void (*answer)(struct http_exchange *x, int status, struct http_headers headers, str body);
     void (*stream)(struct http_exchange *x, int status, struct http_headers headers, struct http_source source);
     void (*resume)(struct http_exchange *x);
+    void (*forget)(struct http_exchange *x);
 };
 
 struct http_exchange {
@@ -80,6 +81,13 @@ static inline void http_stream(struct http_exchange *x, int status, struct http_
 static inline void http_resume(struct http_exchange *x)
 {
     x->carrier->resume(x);
+}
+/* For exchanges that stay for long, watches above all; after http_stream. Lets go of the request (method, path, query, headers
+ * and body are empty from then on) and of all there is in the arena, whose first block alone is larger than what an idle
+ * watch may cost. What fill and gone still need lives elsewhere, and user must not point into the arena any more. */
+static inline void http_forget(struct http_exchange *x)
+{
+    x->carrier->forget(x);
 }
 
 /* ---- The server. ---- */
