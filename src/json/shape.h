@@ -66,7 +66,8 @@ struct shape_field {
 };
 
 struct shape {
-    const char *name; /* Go type name, for messages: "ObjectMeta" */
+    const char *name;    /* Go type name, for messages: "ObjectMeta" */
+    const char *package; /* of its name in OpenAPI: "io.k8s.apimachinery.pkg.apis.meta.v1" */
     const struct shape_field *fields;
     uint16_t n;
     bool atomic; /* apply replaces the record as a whole wherever it stands */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apiextensions.k8s.io/v1: CustomResourceDefinition. The schema of a schema refers to itself. */
+#define SHAPE_PACKAGE "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
+
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"

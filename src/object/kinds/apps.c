@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apps/v1: Deployment and ReplicaSet. */
+#define SHAPE_PACKAGE "io.k8s.api.apps.v1"
+
 #include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* authentication.k8s.io/v1: questions about who somebody is, and tokens. */
+#define SHAPE_PACKAGE "io.k8s.api.authentication.v1"
+
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"

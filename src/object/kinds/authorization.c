@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* authorization.k8s.io/v1: questions about what somebody may do. */
+#define SHAPE_PACKAGE "io.k8s.api.authorization.v1"
+
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* autoscaling/v1: Scale, the body of every scale subresource. */
+#define SHAPE_PACKAGE "io.k8s.api.autoscaling.v1"
+
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"

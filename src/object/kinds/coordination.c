@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* coordination.k8s.io/v1: Lease. */
+#define SHAPE_PACKAGE "io.k8s.api.coordination.v1"
+
 #include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"

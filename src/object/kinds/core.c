@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The core group v1: Namespace, ConfigMap, Secret, ServiceAccount, and the kinds of the core_*.c files. */
+#define SHAPE_PACKAGE "io.k8s.api.core.v1"
+
 #include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core/v1: ResourceQuota and LimitRange. */
+#define SHAPE_PACKAGE "io.k8s.api.core.v1"
+
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* events.k8s.io/v1: Event, the same objects as core/v1 Event under other field names. */
+#define SHAPE_PACKAGE "io.k8s.api.events.v1"
+
 #include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"

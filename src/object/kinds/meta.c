@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every object has, and what a request or answer may be besides an object. */
+#define SHAPE_PACKAGE "io.k8s.apimachinery.pkg.apis.meta.v1"
+
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 #include "object/kinds/tables.h"

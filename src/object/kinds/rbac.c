@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbac.authorization.k8s.io/v1: the four kinds of role based access control. */
+#define SHAPE_PACKAGE "io.k8s.api.rbac.v1"
+
 #include "object/kinds/columns.h"
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"

@@ -12,10 +12,15 @@
  *     };
  *     SHAPE(container_port, "ContainerPort");
  *
- * A table follows the order of the documentation. Adding a field is adding a row; nothing else knows the fields. */
+ * A table follows the order of the documentation. Adding a field is adding a row; nothing else knows the fields. Before it
+ * includes this, a file says to which package of OpenAPI names its types belong: #define SHAPE_PACKAGE "io.k8s.api.core.v1" */
 #pragma once
 
 #include "json/shape.h"
+
+#ifndef SHAPE_PACKAGE
+#error "say to which package the types of this file belong"
+#endif
 
 #define ROWS(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -78,14 +83,14 @@
 /* Every object's first two fields; on the wire they are in the envelope. */
 #define TYPE_META STRING("kind", 0), STRING("apiVersion", 0)
 
-#define SHAPE_OF(id, go, ...)                                                      \
-    {                                                                              \
-        .name = (go), .fields = id##_fields, .n = ROWS(id##_fields), ##__VA_ARGS__ \
+#define SHAPE_OF(id, go, ...)                                                                                \
+    {                                                                                                        \
+        .name = (go), .package = SHAPE_PACKAGE, .fields = id##_fields, .n = ROWS(id##_fields), ##__VA_ARGS__ \
     }
 
 #define SHAPE(id, go) static const struct shape id = SHAPE_OF(id, go)
 #define ATOMIC_SHAPE(id, go) static const struct shape id = SHAPE_OF(id, go, .atomic = true)
-#define EMPTY_SHAPE(id, go) static const struct shape id = {.name = (go)}
+#define EMPTY_SHAPE(id, go) static const struct shape id = {.name = (go), .package = SHAPE_PACKAGE}
 /* Shapes that several files use; shapes.h declares them. */
 #define SHARED_SHAPE(id, go) const struct shape id = SHAPE_OF(id, go)
 #define SHARED_ATOMIC_SHAPE(id, go) const struct shape id = SHAPE_OF(id, go, .atomic = true)
