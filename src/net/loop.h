@@ -22,6 +22,7 @@ int64_t loop_now(const struct loop *l);
 
 /* ---- Descriptors. ---- */
 
+/* LOOP_HANGUP comes by itself: the peer sends no more, or all is over; reading says which. */
 enum { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_HANGUP = 4 };
 
 /* Embedded in its owner; zero-initialise, set fd, fn and ctx. Edge-triggered: read and write until EAGAIN. */
@@ -29,8 +30,8 @@ struct loop_fd {
     int fd;
     void (*fn)(void *ctx, unsigned events);
     void *ctx;
-    bool is_added; /* private */
-    bool is_ready; /* private */
+    bool is_added;  /* private */
+    uint32_t place; /* private: among the events of this turn, 0 when not there */
 };
 
 int loop_fd_add(struct loop *l, struct loop_fd *f, unsigned events, struct err *err);
@@ -39,7 +40,7 @@ void loop_fd_remove(struct loop *l, struct loop_fd *f);
 
 /* ---- Timers. ---- */
 
-/* Embedded; zero-initialise, set fn and ctx. Fires once. */
+/* Embedded; zero-initialise, set fn and ctx. Fires once. Setting one that is set to a later time costs next to nothing. */
 struct loop_timer {
     void (*fn)(void *ctx);
     void *ctx;
@@ -60,5 +61,8 @@ struct loop_work {
 };
 
 void loop_post(struct loop *l, struct loop_work *w);
-/* From the loop's thread: after all descriptors of this turn were served, in the order of the calls. */
+/* From the loop's thread: after all descriptors, posted work and timers of this turn were served, in the order of the calls.
+ * What is deferred by deferred work waits for the next turn, which then comes at once. */
 void loop_defer(struct loop *l, struct loop_work *w);
+/* Takes deferred work back. */
+void loop_defer_cancel(struct loop *l, struct loop_work *w);

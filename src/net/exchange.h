@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: how the sessions of the server (HTTP/1.1, HTTP/2) make exchanges, hand them to the handler and end them.
+ *       Internal to this folder.
+ * Owns: an exchange owns its arena and body. The session holds it until exchange_end or exchange_abandon.
+ * Threads: the loop thread.
+ * Errors: none.
+ *
+ *     exchange_new ► fill in x.method, path, query, headers (in x.arena)
+ *                  ► exchange_body_add for each piece           BODY_TOO_LARGE: x.is_too_large is set: hand it over as it is
+ *                  ► exchange_handle                            BODY_NO_ROOM: the session answers 429 itself, exchange_end
+ *                       the handler calls the session's carrier, perhaps before exchange_handle returns
+ *                  ► exchange_end                               the answer is out, or the stream has ended
+ *                  ► exchange_abandon                           the peer went away before that
+ */
+#pragma once
+
+#include "net/conn.h"
+#include "net/http.h"
+
+struct exchange {
+    struct http_exchange x;     /* first */
+    struct http_server *server; /* NULL: the server has gone */
+    struct exchange *prev, *next;
+    struct buf body;
+    size_t charged; /* of the budget of all bodies */
+    bool is_streaming; /* the session's: http_stream was called */
+};
+
+static inline struct exchange *exchange_of(struct http_exchange *x)
+{
+    return (struct exchange *)x;
+}
+
+/* A session may put a struct exchange first into a struct of its own: size is that one's; it comes zeroed. */
+struct exchange *exchange_new(struct http_server *s, struct conn *c, const struct http_carrier *carrier, size_t size);
+
+enum exchange_body { BODY_OK, BODY_TOO_LARGE, BODY_NO_ROOM };
+/* Not BODY_OK: the bytes, and those from before, are thrown away. */
+enum exchange_body exchange_body_add(struct exchange *e, str bytes);
+/* The handler's turn. It may have answered, and the session ended the exchange, when this returns. */
+void exchange_handle(struct exchange *e);
+/* gone() is called, and all is freed. */
+void exchange_end(struct exchange *e);
+/* The peer went away. As exchange_end, unless the handler has yet to answer: then the end comes with that answer, which
+ * goes nowhere. Not the session's any more, either way. */
+void exchange_abandon(struct exchange *e);
+/* What carriers do for http_forget. */
+void exchange_forget(struct http_exchange *x);
+
+/* ---- What sessions need to know of the server. ---- */
+
+const struct http_limits *exchange_limits(const struct http_server *s); /* with the defaults filled in */
+bool exchange_is_draining(const struct http_server *s);
+/* The value of a Date header, as of this second. Valid until the next call. */
+str exchange_date(struct http_server *s);
+
+/* A session for a connection that has just been opened; it calls conn_set_user. */
+void h1_session_start(struct http_server *s, struct conn *c);
