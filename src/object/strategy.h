@@ -5,17 +5,21 @@
  * Threads: pure functions.
  * Errors: field errors in the words of Kubernetes. RBAC kinds are in authz/validate.h, CRDs go on to crd.h.
  *
- *   create:  strategy_default ─► strategy_prepare_create ─► (meta) ─► strategy_validate
- *   update:  strategy_default ─► strategy_prepare_update ─► (meta) ─► strategy_validate_update */
+ *   create:  strategy_default ─► meta_prepare_create ─► strategy_prepare_create ─► strategy_validate
+ *   update:  strategy_default ─► strategy_prepare_update ─► meta_prepare_update ─► strategy_validate_update
+ *
+ * Where strict_decode has been, strategy_default follows: after a body, after a patch, after an apply. */
 #pragma once
 
 #include "object/field_error.h"
 #include "object/kind.h"
 #include "json/json.h"
 
-/* In place: the defaults of the API (Secret type Opaque, Service ports TCP, Deployment strategy, pod templates, …). */
+/* In place: the defaults of the API (Secret type Opaque, Service ports TCP, Deployment strategy, pod templates, …), and what
+ * is written in one way but kept in another (stringData goes into data). */
 void strategy_default(struct arena *a, const struct kind *kind, struct json *object);
-/* In place: what a new object cannot bring along (status) or always has (finalizers of a Namespace, stringData into data). */
+/* In place: what a new object cannot bring along (status) or always has (finalizers of a Namespace, selector of a Job). Its
+ * name, uid and creationTimestamp must be there. */
 void strategy_prepare_create(struct arena *a, const struct kind *kind, struct json *object);
 /* In place: what an update through this subresource (empty: the object itself) cannot change is put back to what it was.
  * For the object itself that is status where the kind has that subresource; for "status" everything but status and the

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the words in which the strategies of this folder read, fill in and refuse.
+ * Owns: nothing; what is made lives in the arena given, texts in that of the errors.
+ * Threads: pure functions.
+ * Errors: added to the list, at a place of linked steps that is written down only if the error is kept. */
+#pragma once
+
+#include "object/field_error.h"
+#include "object/name.h"
+#include "json/json.h"
+
+/* ---- Places. ---- */
+
+/* One step; steps are linked from the inside out on the stack of a check. NULL is the object itself. */
+struct place {
+    const struct place *up;
+    str name;     /* a field, or a key when is_key… */
+    size_t index; /* …or, if name.p is NULL, an item */
+    bool is_key;
+};
+
+#define AT(parent, field) (&(struct place){.up = (parent), .name = S(field)})
+#define AT_FIELD(parent, field) (&(struct place){.up = (parent), .name = (field)})
+#define AT_KEY(parent, key) (&(struct place){.up = (parent), .name = (key), .is_key = true})
+#define AT_ITEM(parent, i) (&(struct place){.up = (parent), .index = (i)})
+
+str place_format(struct arena *a, const struct place *at);
+
+/* ---- Refusals. ---- */
+
+void check_required(struct field_errors *errs, const struct place *at, const char *text);
+void check_forbidden(struct field_errors *errs, const struct place *at, const char *text);
+/* The value as field_value shows it. */
+void check_invalid(struct field_errors *errs, const struct place *at, const struct json *value, const char *text);
+void check_invalid_text(struct field_errors *errs, const struct place *at, str value, const char *text);
+void check_duplicate(struct field_errors *errs, const struct place *at, str value);
+void check_unsupported(struct field_errors *errs, const struct place *at, str value, const char *names);
+void check_too_long(struct field_errors *errs, const struct place *at, size_t max);
+
+/* ---- Rules that many kinds have. ---- */
+
+/* The text must be there and among the names, which are parted by blanks. */
+void check_choice(struct field_errors *errs, const struct place *at, str value, const char *names);
+bool is_choice(str value, const char *names);
+void check_name(struct field_errors *errs, const struct place *at, enum name_rule rule, str name);
+/* Absent is fine, and so is 0 and more. */
+void check_not_negative(struct field_errors *errs, const struct place *at, const struct json *v);
+/* The number must be from low to high: "must be between 1 and 65535, inclusive". */
+void check_range(struct field_errors *errs, const struct place *at, int64_t v, int64_t low, int64_t high);
+/* Must be what it was. */
+void check_immutable(struct field_errors *errs, const struct place *at, const struct json *now,
+                     const struct json *before);
+
+/* ---- Reading and filling in. ---- */
+
+/* 0 when absent. */
+int64_t int_of(const struct json *v);
+/* As Go sees an optional field: absent, null and empty texts, lists and maps. */
+bool is_unset(const struct json *v);
+/* The member as an object or list, made when absent. */
+struct json *make_obj(struct arena *a, struct json *parent, str key);
+struct json *make_arr(struct arena *a, struct json *parent, str key);
+/* Sets the member unless it is there. */
+void default_str(struct arena *a, struct json *parent, str key, str value);
+void default_int(struct arena *a, struct json *parent, str key, int64_t value);
+void default_bool(struct arena *a, struct json *parent, str key, bool value);
+/* The member becomes what it is in `from`, absence included. */
+void copy_member(struct arena *a, struct json *to, const struct json *from, str key);
+
+#define json_each_item_mut(arr, it)                                                                       \
+    for (struct json *it = json_is_arr(arr) ? (arr)->items : NULL, *it##_end = it ? it + (arr)->n : NULL; \
+         it != it##_end; it++)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the strategies of the files of this folder: one row per kind that has something special.
+ * Owns: nothing.
+ * Threads: constants.
+ * Errors: see strategy.h. */
+#pragma once
+
+#include "object/field_error.h"
+#include "json/json.h"
+
+/* Each may be NULL. What all kinds with a status have in common (it stays as it is unless written through its subresource)
+ * is done before these are called. */
+struct strategy {
+    const char *group, *kind;
+    void (*fill)(struct arena *a, struct json *object);           /* defaults */
+    void (*prepare_create)(struct arena *a, struct json *object); /* without a status, its metadata filled in */
+    void (*prepare_update)(struct arena *a, struct json *object, const struct json *current);
+    void (*prepare_status)(struct arena *a, struct json *object, const struct json *current);
+    void (*validate)(struct field_errors *errs, const struct json *object);
+    /* Besides validate, which runs after it unless keeps_its_old_faults. */
+    void (*validate_update)(struct field_errors *errs, const struct json *object, const struct json *current);
+    void (*validate_status)(struct field_errors *errs, const struct json *object, const struct json *current);
+    bool keeps_its_old_faults; /* an update is not held against the rules of a new object */
+    bool keeps_status;         /* a new object may bring its status along (Node) */
+};
+
+struct strategy_table {
+    const struct strategy *rows;
+    size_t n;
+};
+
+extern const struct strategy_table strategies_core;
+
+/* Of an update through the finalize subresource of a Namespace. */
+void strategy_check_finalize(struct field_errors *errs, const struct json *object);
+
+#define STRATEGIES(name, rows) const struct strategy_table name = {rows, sizeof(rows) / sizeof((rows)[0])}
