@@ -32,8 +32,10 @@ struct api_options {
     bool no_aggregation; /* leaves aggregated roles to a controller from outside */
 };
 
-/* Opens the store, reads what configures the server, creates what every server starts with. Ready when ready() was called. */
-int api_open(const struct api_options *options, void (*ready)(void *ctx), void *ctx, struct api **ret, struct err *err);
+/* Opens the store, reads what configures the server, creates what every server starts with. ready is called
+ * once: err is NULL, or says what could not be created. */
+int api_open(const struct api_options *options, void (*ready)(void *ctx, const struct err *err), void *ctx,
+             struct api **ret, struct err *err);
 /* The handler of the HTTP server. */
 void api_handle(void *api, struct http_exchange *x);
 /* No new long-running requests; watches end. */

@@ -7,18 +7,26 @@
 
 #include "api/server.h"
 
+struct loopback;
+
 struct loopback_call {
     struct authz_identity who; /* copied */
     str method;
-    str target;       /* "/api/v1/namespaces?fieldManager=reeve" */
+    str target; /* "/api/v1/namespaces?fieldManager=reeve" */
+    struct http_headers headers;
     str content_type; /* empty: application/json */
     str accept;       /* empty: application/json */
     str body;
-    void (*done)(void *ctx, int status, str body); /* body is borrowed during the call */
+    /* Pieces of an answer that streams, as they come; NULL: they are collected for done. */
+    void (*piece)(void *ctx, str bytes);
+    /* The whole answer; status 0 when a stream was cut off. Borrowed during the call. */
+    void (*done)(void *ctx, int status, struct http_headers headers, str body);
     void *ctx;
 };
 
-/* Everything is copied. done may be called before this returns. */
-void loopback_call(struct api *api, const struct loopback_call *call);
+/* Everything is copied. done may be called before this returns; then the answer is NULL. */
+struct loopback *loopback_start(struct api *api, const struct loopback_call *call);
+/* Hangs up, as a client that goes away: done is not called. */
+void loopback_cancel(struct loopback *l);
 /* The identity of the server's own housekeeping: system:apiserver in system:masters. */
 struct authz_identity loopback_self(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: one request on its way through the pipeline: what was asked, by whom, how the answer is to look.
- * Owns: nothing; it lives in the arena of its exchange, and so does everything it points to.
+ * Owns: nothing but itself: it lives until its exchange is gone; what it points to lives in the arena of the exchange.
  * Threads: the loop thread.
  * Errors: each handler answers exactly once: with one of the api_answer functions or api_refuse. */
 #pragma once
@@ -22,13 +22,17 @@ struct route {
     const struct kind *kind; /* held until the exchange is gone (registry_hold); NULL: not about a resource we have */
     str group, version, resource, subresource, namespace, name; /* as the path has them, decoded */
     str path;                                                   /* the whole path, decoded */
-    bool is_collection;
-    unsigned verb; /* VERB_…; 0 for paths that are no resources */
+    str rest;           /* first segment behind the subresource; there is none in our API */
+    bool is_watch_path; /* the old form: /api/v1/watch/… */
+    unsigned verb;      /* VERB_…; 0 for paths that are no resources */
 };
 
-/* Splits and decodes the path; finds the kind. ERR_NOT_FOUND, ERR_BAD_REQUEST (bad escapes, "..", "//" and the like are
- * refused, never normalised). */
+/* Splits and decodes the path, finds the kind and the verb. Does not judge whether the kind exists or allows the verb: that
+ * comes after authorisation. ERR_BAD_REQUEST for tricks: bad escapes, escaped slashes, "//", "." and ".." are refused, never
+ * normalised. */
 int route_parse(struct api_request *r, struct err *err);
+/* As RBAC sees the request. */
+struct authz_attributes route_attributes(const struct api_request *r);
 
 /* ---- Its query (query.c). ---- */
 
@@ -41,6 +45,10 @@ struct query {
     size_t n;
 };
 
+/* Undoes %41; false when an escape is malformed. */
+bool percent_decode(struct arena *a, str s, bool plus_is_space, str *ret);
+/* Makes a text fit for one segment of a path or one value of a query. */
+void percent_encode(struct buf *b, str s);
 int query_parse(struct arena *a, str text, struct query *ret, struct err *err);
 /* The first of this name; empty when there is none. */
 str query_get(const struct query *q, str name);
@@ -57,13 +65,16 @@ struct accept {
     enum representation as;
     enum media media;
     bool is_pretty;
-    str group_version; /* of AS_TABLE and AS_METADATA: "meta.k8s.io/v1" or "meta.k8s.io/v1beta1" */
+    str kind;          /* of AS_TABLE and AS_METADATA: "Table", "PartialObjectMetadata", "PartialObjectMetadataList" */
+    str group_version; /* …and "meta.k8s.io/v1" or "meta.k8s.io/v1beta1" */
 };
 
 enum { ACCEPT_TABLE = 1, ACCEPT_METADATA = 2, ACCEPT_YAML = 4 };
 /* Picks the first entry of the Accept header that can be served; allowed says which besides plain JSON. Refuses the request
  * with 406, and answers false, when there is none. */
 bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret);
+/* By ?pretty, or because somebody looks at it with curl or a browser. */
+bool negotiate_is_pretty(const struct api_request *r);
 
 /* ---- The request. ---- */
 
@@ -75,6 +86,7 @@ struct api_request {
     struct authz_identity who;
     struct route route;
     struct query query;
+    struct accept accept;        /* as negotiated last; zero: plain JSON */
     VEC(str) warnings;           /* each becomes a Warning header */
     int64_t started;             /* monotonic */
     int status;                  /* of the answer, for metrics and log */
@@ -97,6 +109,9 @@ void api_answer_stream(struct api_request *r, str content_type, struct http_sour
 void api_refuse(struct api_request *r, const struct json *status);
 void api_refuse_err(struct api_request *r, const struct err *err);
 void api_warn(struct api_request *r, str text);
+/* For streams that stay (after api_answer_stream): lets go of the request and of everything in its arena, see http_forget. Of r
+ * itself only api, x, route.kind, route.verb and released are good afterwards. */
+void api_forget(struct api_request *r);
 
 /* Body of a request as a tree of the kind expected: JSON, YAML or protobuf by Content-Type. kind may be NULL: no protobuf. See
  * body.c for the texts of refusals; a false answer means that the request was refused. */

@@ -14,10 +14,12 @@
 #include "object/registry.h"
 #include "store/store.h"
 
+struct crds;
 struct discovery;
 struct metrics;
 struct openapi;
 struct schemas;
+struct seed;
 struct watch_hub;
 
 struct api {
@@ -33,7 +35,15 @@ struct api {
     struct discovery *discovery; /* discovery.h */
     struct openapi *openapi;     /* openapi.h */
     struct metrics *metrics;     /* metrics.h */
+    struct crds *crds;           /* crds.h */
+    struct seed *seed;           /* seed.h; NULL once the server is ready */
+    struct config_tables {       /* config.h */
+        uint32_t roles, role_bindings, cluster_roles, cluster_role_bindings, crds;
+    } tables;
     bool is_ready, is_draining;
+    char date[32]; /* of the Date header, as of date_second */
+    int64_t date_second;
+    size_t n_requests; /* at work */
 };
 
 /* The table of a kind's objects, whatever version the kind is: "apps/deployments", "/configmaps". */

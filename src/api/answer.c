@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/server.h"
+
+#include <stdio.h>
+
+#include "object/status.h"
+#include "json/yaml.h"
+
+enum {
+    HEADERS_MAX = 128,               /* in one answer, warnings included */
+    WARNINGS_MAX = 100,              /* as many as strict decoding notes */
+    WARNING_TEXT_MAX = 8 * 1024,     /* of all warnings of one answer: clients have limits for heads too */
+    INDENTED_MAX = 32 * 1024 * 1024, /* deep trees grow when they are indented */
+};
+
+/* ---- Headers. ---- */
+
+struct head {
+    struct http_header p[HEADERS_MAX];
+    size_t n;
+};
+
+static void head_add(struct head *h, str name, str value)
+{
+    if (h->n < HEADERS_MAX)
+        h->p[h->n++] = (struct http_header){name, value};
+}
+
+static bool equal_fold(str l, str r)
+{
+    if (l.n != r.n)
+        return false;
+    for (size_t i = 0; i < l.n; i++)
+        if ((l.p[i] | 0x20) != (r.p[i] | 0x20))
+            return false;
+    return true;
+}
+
+static bool headers_have(struct http_headers headers, str name)
+{
+    for (size_t i = 0; i < headers.n; i++)
+        if (equal_fold(headers.p[i].name, name))
+            return true;
+    return false;
+}
+
+/* "Mon, 16 Nov 2026 00:33:42 GMT", made once a second. */
+static str date_now(struct api *api)
+{
+    static const char days[] = "ThuFriSatSunMonTueWed", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    int64_t second = api->options.clock.wall_ns(api->options.clock.ctx) / 1000000000;
+    if (second != api->date_second || !api->date[0]) {
+        struct buf b = {0};
+        time_format(&b, second, 0, 0);
+        int month = (b.p[5] - '0') * 10 + b.p[6] - '0';
+        snprintf(api->date, sizeof api->date, "%.3s, %.2s %.3s %.4s %.8s GMT", days + second / 86400 % 7 * 3, b.p + 8,
+                 months + (month - 1) * 3, b.p, b.p + 11);
+        buf_done(&b);
+        api->date_second = second;
+    }
+    return str_of(api->date);
+}
+
+/* 299 - "text", with quotes and backslashes escaped and nothing that could end the header. */
+static str warning_value(struct arena *a, str text)
+{
+    struct buf b = {.arena = a};
+    buf_add_str(&b, S("299 - \""));
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '"' || c == '\\')
+            buf_add_char(&b, '\\');
+        buf_add_char(&b, (unsigned char)c < 0x20 || c == 0x7f ? ' ' : c);
+    }
+    buf_add_char(&b, '"');
+    return buf_str(&b);
+}
+
+void api_warn(struct api_request *r, str text)
+{
+    size_t sum = text.n;
+    vec_each(&r->warnings, known)
+    {
+        if (str_eq(*known, text))
+            return;
+        sum += known->n;
+    }
+    if (r->warnings.n < WARNINGS_MAX && sum <= WARNING_TEXT_MAX)
+        *vec_push(r->arena, &r->warnings) = str_dup(r->arena, text);
+}
+
+static void head_make(struct api_request *r, struct head *h, str content_type, struct http_headers own)
+{
+    h->n = 0;
+    head_add(h, S("Audit-Id"), r->id);
+    if (!headers_have(own, S("Cache-Control")))
+        head_add(h, S("Cache-Control"), S("no-cache, private"));
+    if (content_type.n && !headers_have(own, S("Content-Type")))
+        head_add(h, S("Content-Type"), content_type);
+    head_add(h, S("Date"), date_now(r->api));
+    for (size_t i = 0; i < own.n; i++)
+        head_add(h, own.p[i].name, own.p[i].value);
+    vec_each(&r->warnings, text) head_add(h, S("Warning"), warning_value(r->arena, *text));
+}
+
+/* ---- Answers. ---- */
+
+static void send(struct api_request *r, int status, str content_type, struct http_headers own, str body)
+{
+    struct head h;
+    head_make(r, &h, content_type, own);
+    r->status = status;
+    http_answer(r->x, status, (struct http_headers){h.p, h.n}, body);
+}
+
+void api_answer_with(struct api_request *r, int status, struct http_headers headers, str body)
+{
+    send(r, status, (str){0}, headers, body);
+}
+
+void api_answer_text(struct api_request *r, int status, str content_type, str body)
+{
+    send(r, status, content_type, (struct http_headers){0}, body);
+}
+
+void api_answer_json(struct api_request *r, int status, str json)
+{
+    struct buf b = {.arena = r->arena};
+    buf_grow(&b, json.n + 1);
+    buf_add_str(&b, json);
+    buf_add_char(&b, '\n');
+    api_answer_text(r, status, S("application/json"), buf_str(&b));
+}
+
+void api_answer_stream(struct api_request *r, str content_type, struct http_source source)
+{
+    struct head h;
+    head_make(r, &h, content_type, (struct http_headers){0});
+    r->status = 200;
+    http_stream(r->x, 200, (struct http_headers){h.p, h.n}, source);
+}
+
+/* About the bytes that indentation adds: deep trees of many small values grow by orders of magnitude. */
+static size_t indent_size(const struct json *v, size_t depth)
+{
+    size_t sum = 0;
+    json_each_item(v, item) sum += 2 * depth + indent_size(item, depth + 1);
+    json_each_member(v, m) sum += 2 * depth + indent_size(&m->val, depth + 1);
+    return sum;
+}
+
+static void print(struct api_request *r, int status, const struct json *object, unsigned flags)
+{
+    struct buf b = {.arena = r->arena};
+    json_encode(&b, object, flags);
+    buf_add_char(&b, '\n');
+    api_answer_text(r, status, S("application/json"), buf_str(&b));
+}
+
+void api_answer(struct api_request *r, int status, const struct json *object)
+{
+    bool is_yaml = r->accept.media == MEDIA_YAML, is_pretty = negotiate_is_pretty(r);
+    bool fits = !(is_yaml || is_pretty) || indent_size(object, 1) <= INDENTED_MAX;
+    if (is_yaml && fits) {
+        struct buf b = {.arena = r->arena};
+        yaml_encode(&b, object);
+        api_answer_text(r, status, S("application/yaml"), buf_str(&b));
+    } else {
+        print(r, status, object, is_pretty && fits ? JSON_PRETTY : 0);
+    }
+}
+
+/* ---- Refusals. ---- */
+
+void api_refuse(struct api_request *r, const struct json *status)
+{
+    int code = status_get_http(status), retry = status_get_retry_after(status);
+    struct head own = {0};
+    if (retry)
+        head_add(&own, S("Retry-After"), str_fmt(r->arena, "%d", retry));
+    if (code == 403)
+        head_add(&own, S("X-Content-Type-Options"), S("nosniff"));
+    if (code == 401)
+        head_add(&own, S("WWW-Authenticate"), S("Bearer"));
+    bool is_pretty = code == 406 || negotiate_is_pretty(r);
+    struct buf b = {.arena = r->arena};
+    json_encode(&b, status, is_pretty ? JSON_PRETTY : 0);
+    buf_add_char(&b, '\n');
+    send(r, code, S("application/json"), (struct http_headers){own.p, own.n}, buf_str(&b));
+}
+
+void api_refuse_err(struct api_request *r, const struct err *err)
+{
+    struct json status = status_of_err(r->arena, err);
+    api_refuse(r, &status);
+}

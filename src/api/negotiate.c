@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/server.h"
+#include "object/status.h"
+
+enum { CLAUSES_MAX = 64 };
+
+struct clause {
+    str type, subtype, as, group, version;
+    int quality; /* in thousandths */
+};
+
+/* "0.8" → 800; anything odd counts as 1. */
+static int quality_of(str s)
+{
+    if (s.n == 0 || (s.p[0] != '0' && s.p[0] != '1'))
+        return 1000;
+    int q = (s.p[0] - '0') * 1000;
+    for (size_t i = 2, unit = 100; i < s.n && unit; i++, unit /= 10) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return 1000;
+        q += (s.p[i] - '0') * (int)unit;
+    }
+    return q > 1000 ? 1000 : q;
+}
+
+static bool clause_parse(str text, struct clause *ret)
+{
+    *ret = (struct clause){.quality = 1000};
+    str type, params;
+    if (!str_cut(text, ';', &type, &params))
+        type = text;
+    type = str_trim(type);
+    if (!str_cut(type, '/', &ret->type, &ret->subtype))
+        return str_eq(type, S("*")) ? (ret->type = ret->subtype = type, true) : false;
+    while (params.n) {
+        str param, rest, name, value;
+        if (!str_cut(params, ';', &param, &rest))
+            param = params;
+        params = rest;
+        if (!str_cut(str_trim(param), '=', &name, &value))
+            continue;
+        if (str_eq(name, S("q")))
+            ret->quality = quality_of(value);
+        else if (str_eq(name, S("as")))
+            ret->as = value;
+        else if (str_eq(name, S("g")))
+            ret->group = value;
+        else if (str_eq(name, S("v")))
+            ret->version = value;
+    }
+    return true;
+}
+
+static bool comes_before(const struct clause *l, const struct clause *r)
+{
+    if (l->quality != r->quality)
+        return l->quality > r->quality;
+    bool l_any = str_eq(l->type, S("*")), r_any = str_eq(r->type, S("*"));
+    if (l_any != r_any)
+        return r_any;
+    return !str_eq(l->subtype, S("*")) && str_eq(r->subtype, S("*"));
+}
+
+static size_t clauses_parse(str header, struct clause *clauses)
+{
+    size_t n = 0;
+    while (header.n && n < CLAUSES_MAX) {
+        str one, rest;
+        if (!str_cut(header, ',', &one, &rest))
+            one = header;
+        header = rest;
+        struct clause c;
+        if (!clause_parse(one, &c))
+            continue;
+        size_t at = n++;
+        for (; at > 0 && comes_before(&c, &clauses[at - 1]); at--)
+            clauses[at] = clauses[at - 1];
+        clauses[at] = c;
+    }
+    return n;
+}
+
+static bool media_of(const struct clause *c, unsigned allowed, enum media *ret)
+{
+    bool is_any = str_eq(c->subtype, S("*"));
+    if (!str_eq(c->type, S("application")) && !(is_any && str_eq(c->type, S("*"))))
+        return false;
+    if (is_any || str_eq(c->subtype, S("json"))) {
+        *ret = MEDIA_JSON;
+        return true;
+    }
+    *ret = MEDIA_YAML;
+    return (allowed & ACCEPT_YAML) && str_eq(c->subtype, S("yaml"));
+}
+
+static bool form_of(const struct clause *c, unsigned allowed, struct accept *ret)
+{
+    ret->as = AS_OBJECT;
+    if (c->as.n == 0)
+        return true;
+    bool is_v1 = str_eq(c->version, S("v1"));
+    if (!str_eq(c->group, S("meta.k8s.io")) || (!is_v1 && !str_eq(c->version, S("v1beta1"))))
+        return false;
+    ret->group_version = is_v1 ? S("meta.k8s.io/v1") : S("meta.k8s.io/v1beta1");
+    ret->kind = c->as;
+    if (str_eq(c->as, S("Table"))) {
+        ret->as = AS_TABLE;
+        return allowed & ACCEPT_TABLE;
+    }
+    ret->as = AS_METADATA;
+    return (allowed & ACCEPT_METADATA) &&
+           (str_eq(c->as, S("PartialObjectMetadata")) || str_eq(c->as, S("PartialObjectMetadataList")));
+}
+
+static bool is_browser(str agent)
+{
+    return str_has_prefix(agent, S("curl")) || str_has_prefix(agent, S("Wget")) ||
+           str_has_prefix(agent, S("Mozilla/5.0"));
+}
+
+bool negotiate_is_pretty(const struct api_request *r)
+{
+    return query_has(&r->query, S("pretty")) ? query_true(&r->query, S("pretty"))
+                                             : is_browser(http_header(r->x, S("user-agent")));
+}
+
+bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret)
+{
+    struct clause clauses[CLAUSES_MAX];
+    str header = http_header(r->x, S("accept"));
+    size_t n = clauses_parse(header, clauses);
+    *ret = (struct accept){.is_pretty = negotiate_is_pretty(r)};
+    if (header.n == 0)
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if (media_of(&clauses[i], allowed, &ret->media) && form_of(&clauses[i], allowed, ret)) {
+            r->accept = *ret;
+            return true;
+        }
+    *ret = (struct accept){0};
+    struct json status =
+        status_not_acceptable(r->arena, S("application/json, application/yaml, application/vnd.kubernetes.protobuf"));
+    api_refuse(r, &status);
+    return false;
+}

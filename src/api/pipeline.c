@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/pipeline.h"
+
+#include <stdlib.h>
+
+#include "api/discovery.h"
+#include "api/health.h"
+#include "api/metrics.h"
+#include "api/openapi.h"
+#include "api/read.h"
+#include "api/reviews.h"
+#include "api/scale.h"
+#include "api/watch.h"
+#include "api/write.h"
+#include "authn/impersonate.h"
+#include "object/meta.h"
+#include "object/status.h"
+
+enum { SLOW_NS = 1000000000 }; /* requests that took longer than this are worth a line */
+
+/* ---- The life of a request. ---- */
+
+static int64_t mono(const struct api *api)
+{
+    return api->options.clock.mono_ns(api->options.clock.ctx);
+}
+
+static void note(struct api_request *r, int64_t took)
+{
+    bool is_watch = r->route.verb == VERB_WATCH;
+    enum log_level level = r->status >= 500 || (took > SLOW_NS && !is_watch) ? LOG_WARN : LOG_DEBUG;
+    log_line(r->api->options.log, level, "request", LOG_STR("id", r->id), LOG_STR("method", r->x->method),
+             LOG_STR("path", r->route.path), LOG_STR("user", r->who.user), LOG_INT("status", r->status),
+             LOG_INT("us", took / 1000));
+}
+
+static void gone(struct http_exchange *x)
+{
+    struct api_request *r = x->user;
+    int64_t took = mono(r->api) - r->started;
+    metrics_request(r->api->metrics, r, took);
+    note(r, took);
+    if (r->released)
+        r->released(r->released_ctx);
+    if (r->route.kind)
+        registry_release(r->route.kind);
+    r->api->n_requests--;
+    free(r);
+}
+
+void api_forget(struct api_request *r)
+{
+    struct route route = {.is_resource = true, .kind = r->route.kind, .verb = r->route.verb};
+    r->route = route;
+    r->id = (str){0};
+    r->who = (struct authz_identity){0};
+    r->query = (struct query){0};
+    r->accept = (struct accept){0};
+    r->warnings.n = 0;
+    r->warnings.cap = 0;
+    r->warnings.p = NULL;
+    http_forget(r->x);
+}
+
+/* ---- Who asks. ---- */
+
+static struct authn_credentials credentials_of(const struct api_request *r)
+{
+    const struct tls_peer *peer = r->x->peer;
+    return (struct authn_credentials){
+        .has_certificate = peer->state != TLS_PEER_NONE,
+        .is_certificate_bad = peer->state == TLS_PEER_BAD,
+        .certificate_der = peer->der,
+        .certificate_not_after = peer->not_after,
+        .authorization = http_header(r->x, S("authorization")),
+    };
+}
+
+static bool identify(struct api_request *r)
+{
+    struct authn_credentials credentials = credentials_of(r);
+    struct err err;
+    if (authn_identify(r->api->authn, r->arena, &credentials, &r->who, &err) == 0) {
+        str warning = authn_warning(credentials.authorization);
+        if (warning.n)
+            api_warn(r, warning);
+        return true;
+    }
+    log_line(r->api->options.log, LOG_INFO, "credential refused", LOG_STR("id", r->id), LOG_STR("remote", r->x->remote),
+             LOG_STR("reason", str_of(err.msg)));
+    struct json status = status_unauthorized(r->arena);
+    api_refuse(r, &status);
+    return false;
+}
+
+static struct status_attempt attempt_of(const struct authz_identity *who, const struct authz_attributes *what)
+{
+    return (struct status_attempt){
+        .user = who->user,
+        .verb = what->verb,
+        .path = what->is_resource ? (str){0} : what->path,
+        .group = what->group,
+        .resource = what->resource,
+        .subresource = what->subresource,
+        .namespace = what->namespace,
+        .name = what->name,
+    };
+}
+
+static bool allow(struct api_request *r, const struct authz_attributes *what)
+{
+    struct authz_decision decision = authz_check(r->api->authz, &r->who, what, NULL);
+    if (decision.allowed)
+        return true;
+    decision = authz_check(r->api->authz, &r->who, what, r->arena); /* now somebody wants to know why */
+    struct status_attempt attempt = attempt_of(&r->who, what);
+    struct json status = status_forbidden_attempt(r->arena, &attempt, decision.reason);
+    api_refuse(r, &status);
+    return false;
+}
+
+static bool impersonate(struct api_request *r)
+{
+    struct impersonate_header *headers = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < r->x->headers.n; i++) {
+        const struct http_header *h = &r->x->headers.p[i];
+        if (!impersonate_is_header(h->name))
+            continue;
+        if (!headers)
+            headers = ARENA_ARRAY(r->arena, struct impersonate_header, r->x->headers.n);
+        headers[n++] = (struct impersonate_header){h->name, h->value};
+    }
+    if (n == 0)
+        return true;
+    struct impersonation wanted;
+    struct err err;
+    if (impersonate_read(r->arena, headers, n, &wanted, &err) < 0) {
+        api_answer_text(r, 500, S("text/plain; charset=utf-8"),
+                        str_fmt(r->arena, "Internal Server Error: \"%.*s\": %s\n", STR(r->x->path), err.msg));
+        return false;
+    }
+    for (size_t i = 0; i < wanted.n; i++)
+        if (!allow(r, &wanted.questions[i]))
+            return false;
+    if (wanted.n)
+        r->who = wanted.who;
+    return true;
+}
+
+/* ---- What is asked. ---- */
+
+static void refuse_unknown_path(struct api_request *r)
+{
+    api_answer_text(r, 404, S("text/plain; charset=utf-8"), S("404 page not found\n"));
+}
+
+static void serve_path(struct api_request *r)
+{
+    bool is_get = str_eq(r->x->method, S("GET")) || str_eq(r->x->method, S("HEAD"));
+    if (is_get && (health_handle(r) || discovery_handle(r) || openapi_handle(r)))
+        return;
+    refuse_unknown_path(r);
+}
+
+static bool has_group_version(const struct api_request *r)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    size_t n;
+    struct registry_group *groups = registry_groups(&scratch, r->api->registry, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!str_eq(r->route.group, str_of(groups[i].name)))
+            continue;
+        for (size_t j = 0; j < groups[i].n; j++)
+            if (str_eq(r->route.version, str_of(groups[i].versions[j].version)))
+                return true;
+    }
+    return false;
+}
+
+static void refuse_unknown_resource(struct api_request *r)
+{
+    if (!has_group_version(r)) {
+        refuse_unknown_path(r);
+        return;
+    }
+    struct json status = status_no_such_resource(r->arena);
+    api_refuse(r, &status);
+}
+
+static void refuse_method(struct api_request *r)
+{
+    struct json status = status_method_not_allowed(r->arena);
+    api_refuse(r, &status);
+}
+
+/* Does the path fit the kind: a namespace where there is one, and only the last segments that exist? */
+static bool is_place(const struct route *route)
+{
+    const struct kind *kind = route->kind;
+    bool is_namespaces = str_eq(route->resource, S("namespaces")) && route->group.n == 0;
+    if (route->rest.n)
+        return false;
+    if (kind->namespaced)
+        return route->namespace.n || route->name.n == 0;
+    return route->namespace.n == 0 || is_namespaces;
+}
+
+static void serve_subresource(struct api_request *r)
+{
+    const struct route *route = &r->route;
+    const struct kind_subresource *sub = kind_subresource(route->kind, route->subresource);
+    if (!sub) {
+        refuse_unknown_resource(r);
+        return;
+    }
+    if (!(sub->verbs & route->verb)) {
+        refuse_method(r);
+        return;
+    }
+    bool is_scale = str_eq(route->subresource, S("scale"));
+    if (route->verb == VERB_GET && is_scale)
+        scale_get(r);
+    else if (route->verb == VERB_GET)
+        read_get(r);
+    else if (route->verb == VERB_UPDATE)
+        is_scale ? scale_update(r) : write_update(r);
+    else if (route->verb == VERB_PATCH)
+        is_scale ? scale_patch(r) : write_patch(r);
+    else if (route->verb == VERB_CREATE && str_eq(route->subresource, S("token")))
+        reviews_token_request(r);
+    else
+        refuse_unknown_resource(r);
+}
+
+static bool is_custom_terminating(const struct route *route)
+{
+    return (route->kind->flags & KIND_CUSTOM) && !(route->kind->verbs & VERB_CREATE);
+}
+
+static bool allows_verb(const struct route *route)
+{
+    unsigned verb = route->verb;
+    bool is_everywhere = route->kind->namespaced && route->namespace.n == 0;
+    if (is_everywhere && !(verb & (VERB_LIST | VERB_WATCH)))
+        return false;
+    if (verb == VERB_CREATE && route->name.n)
+        return false;
+    if ((verb & (VERB_UPDATE | VERB_PATCH)) && !route->name.n)
+        return false;
+    if (is_custom_terminating(route) && (verb & (VERB_UPDATE | VERB_PATCH)))
+        return true; /* finalizers must come off, though discovery does not list these any more */
+    return route->kind->verbs & verb;
+}
+
+static void serve_object(struct api_request *r)
+{
+    const struct route *route = &r->route;
+    if (route->verb == VERB_CREATE && is_custom_terminating(route)) {
+        struct err err;
+        err_set(&err, ERR_METHOD_NOT_ALLOWED, "create not allowed while custom resource definition is terminating");
+        api_refuse_err(r, &err);
+        return;
+    }
+    if (!allows_verb(route)) {
+        refuse_method(r);
+        return;
+    }
+    switch (route->verb) {
+    case VERB_GET:
+        read_get(r);
+        return;
+    case VERB_LIST:
+        read_list(r);
+        return;
+    case VERB_WATCH:
+        watch_start(r);
+        return;
+    case VERB_CREATE:
+        route->kind->flags &KIND_NOT_STORED ? reviews_create(r) : write_create(r);
+        return;
+    case VERB_UPDATE:
+        write_update(r);
+        return;
+    case VERB_PATCH:
+        write_patch(r);
+        return;
+    case VERB_DELETE:
+        write_delete(r);
+        return;
+    case VERB_DELETECOLLECTION:
+        write_delete_collection(r);
+        return;
+    default:
+        refuse_method(r);
+    }
+}
+
+static void serve_resource(struct api_request *r)
+{
+    struct route *route = &r->route;
+    const struct kind *kind = registry_by_path(r->api->registry, route->group, route->version, route->resource);
+    if (kind)
+        route->kind = registry_hold(kind);
+    if (!kind || !is_place(route)) {
+        refuse_unknown_resource(r);
+        return;
+    }
+    if (kind->flags & KIND_DEPRECATED)
+        api_warn(r, str_of(kind->deprecation_warning));
+    if (r->x->is_too_large) {
+        struct json status = status_too_large(r->arena, JSON_MAX_BYTES);
+        api_refuse(r, &status);
+    } else if (route->subresource.n) {
+        serve_subresource(r);
+    } else {
+        serve_object(r);
+    }
+}
+
+static void authorise_and_serve(struct api_request *r)
+{
+    struct authz_attributes what = route_attributes(r);
+    if (!allow(r, &what))
+        return;
+    if (r->route.is_resource)
+        serve_resource(r);
+    else
+        serve_path(r);
+}
+
+/* ---- The two doors. ---- */
+
+static struct api_request *begin(struct api *api, struct http_exchange *x)
+{
+    struct api_request *r = calloc(1, sizeof *r);
+    if (!r)
+        abort();
+    r->api = api;
+    r->x = x;
+    r->arena = &x->arena;
+    r->started = mono(api);
+    r->id = meta_generate_uid(r->arena, &api->options.random);
+    x->user = r;
+    x->gone = gone;
+    api->n_requests++;
+    return r;
+}
+
+static bool parse(struct api_request *r)
+{
+    struct err err;
+    if (query_parse(r->arena, r->x->query, &r->query, &err) == 0 && route_parse(r, &err) == 0)
+        return true;
+    api_refuse_err(r, &err);
+    return false;
+}
+
+void pipeline_enter(struct api *api, struct http_exchange *x)
+{
+    struct api_request *r = begin(api, x);
+    if (identify(r) && parse(r) && impersonate(r))
+        authorise_and_serve(r);
+}
+
+void pipeline_enter_as(struct api *api, struct http_exchange *x, const struct authz_identity *who)
+{
+    struct api_request *r = begin(api, x);
+    r->who = *who;
+    if (parse(r))
+        authorise_and_serve(r);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the scale subresource: the number of replicas of an object, whatever kind it is, as an autoscaling/v1 Scale.
+ * Owns: nothing.
+ * Threads: the loop thread.
+ * Errors: answered. */
+#pragma once
+
+#include "api/server.h"
+
+void scale_get(struct api_request *r);
+void scale_update(struct api_request *r);
+void scale_patch(struct api_request *r);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/seed.h"
+
+#include <stdlib.h>
+
+#include "api/loopback.h"
+#include "api/value.h"
+#include "authz/bootstrap.h"
+#include "object/object.h"
+#include "object/status.h"
+
+struct seed {
+    struct loop_work start;
+    struct api *api;
+    void (*done)(struct api *api, const struct err *err);
+    size_t waiting;    /* calls at work, and one for the start itself */
+    bool is_abandoned; /* the server closes */
+    bool has_failed;
+    struct err err;
+    void (*next)(struct seed *s); /* what comes when all calls are answered */
+};
+
+static void step_done(struct seed *s)
+{
+    if (--s->waiting > 0)
+        return;
+    if (s->is_abandoned) {
+        free(s);
+    } else if (s->next && !s->has_failed) {
+        void (*next)(struct seed *) = s->next;
+        s->next = NULL;
+        s->waiting = 1;
+        next(s);
+        step_done(s);
+    } else {
+        s->done(s->api, s->has_failed ? &s->err : NULL);
+        free(s);
+    }
+}
+
+static void answered(void *ctx, int status, struct http_headers headers, str body)
+{
+    struct seed *s = ctx;
+    (void)headers;
+    if (status >= 300 && status != 409 && !s->has_failed) {
+        struct arena scratch ARENA_SCOPE = {0};
+        struct json object;
+        s->has_failed = true;
+        if (json_decode(&scratch, body, NULL, NULL, &object, NULL) < 0 || status_to_err(&object, &s->err) == 0)
+            err_set(&s->err, ERR_INTERNAL, "the server answered itself with %d", status);
+        err_wrap(&s->err, "create what every server starts with");
+    }
+    step_done(s);
+}
+
+static void call(struct seed *s, str method, str target, const struct json *object)
+{
+    struct buf body = {0};
+    if (object)
+        json_encode(&body, object, 0);
+    struct loopback_call c = {
+        .who = loopback_self(), .method = method, .target = target, .body = buf_str(&body), .done = answered, .ctx = s};
+    s->waiting++;
+    loopback_start(s->api, &c);
+    buf_done(&body);
+}
+
+/* ---- Namespaces and what clients look for in them. ---- */
+
+static bool exists(struct api *api, str resource, str namespace, str name)
+{
+    const struct kind *kind = kind_builtin_by_path((str){0}, S("v1"), resource);
+    struct store_item item;
+    return store_get(api->store, api_table(api, kind), namespace, name, &item, NULL) == 0;
+}
+
+static struct json object_of(struct arena *a, str api_version, str kind, str name)
+{
+    struct json metadata = json_obj(), object = json_obj();
+    json_add(a, &metadata, S("name"), json_str(name));
+    json_add(a, &object, S("apiVersion"), json_str(api_version));
+    json_add(a, &object, S("kind"), json_str(kind));
+    json_add(a, &object, S("metadata"), metadata);
+    return object;
+}
+
+static void seed_namespaces(struct seed *s)
+{
+    static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct arena scratch ARENA_SCOPE = {0};
+        str name = str_of(names[i]);
+        if (exists(s->api, S("namespaces"), (str){0}, name))
+            continue;
+        struct json namespace = object_of(&scratch, S("v1"), S("Namespace"), name);
+        call(s, S("POST"), S("/api/v1/namespaces"), &namespace);
+    }
+}
+
+/* Where aggregated servers and controller managers learn which client certificates to believe. */
+static void seed_authentication(struct seed *s)
+{
+    if (exists(s->api, S("configmaps"), S("kube-system"), S("extension-apiserver-authentication")))
+        return;
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json map = object_of(&scratch, S("v1"), S("ConfigMap"), S("extension-apiserver-authentication"));
+    struct json data = json_obj();
+    json_add(&scratch, &data, S("client-ca-file"), json_str(s->api->options.ca_pem));
+    json_add(&scratch, &map, S("data"), data);
+    call(s, S("POST"), S("/api/v1/namespaces/kube-system/configmaps"), &map);
+}
+
+/* ---- Default roles and bindings. ---- */
+
+static str collection_of(struct arena *a, const struct kind *kind, const struct json *object)
+{
+    if (!kind->namespaced)
+        return str_fmt(a, "/apis/%s/%s/%s", kind->group, kind->version, kind->plural);
+    return str_fmt(a, "/apis/%s/%s/namespaces/%.*s/%s", kind->group, kind->version, STR(object_namespace(object)),
+                   kind->plural);
+}
+
+static str path_of(struct arena *a, const struct kind *kind, const struct json *object)
+{
+    struct buf b = {.arena = a};
+    buf_add_str(&b, collection_of(a, kind, object));
+    buf_add_char(&b, '/');
+    percent_encode(&b, object_name(object));
+    return buf_str(&b);
+}
+
+static void seed_role(struct seed *s, const struct json *wanted)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const struct kind *kind = kind_builtin_by_body(object_api_version(wanted), object_kind(wanted));
+    struct json existing;
+    bool is_there =
+        value_get(s->api, &scratch, kind, object_namespace(wanted), object_name(wanted), &existing, NULL, NULL) == 0;
+    struct bootstrap_step step = bootstrap_reconcile(&scratch, is_there ? &existing : NULL, wanted, 0);
+    if (step.is_protected || step.action == BOOTSTRAP_KEEP)
+        return;
+    if (step.action == BOOTSTRAP_RECREATE)
+        call(s, S("DELETE"), path_of(&scratch, kind, wanted), NULL);
+    if (step.action == BOOTSTRAP_UPDATE)
+        call(s, S("PUT"), path_of(&scratch, kind, wanted), &step.object);
+    else if (step.action == BOOTSTRAP_CREATE)
+        call(s, S("POST"), collection_of(&scratch, kind, wanted), &step.object);
+}
+
+static void seed_roles_again(struct seed *s);
+
+static void seed_roles(struct seed *s)
+{
+    s->next = seed_roles_again;
+    seed_authentication(s);
+    for (size_t i = 0; i < bootstrap_count(); i++) {
+        struct arena scratch ARENA_SCOPE = {0};
+        struct json wanted = bootstrap_object(&scratch, i);
+        seed_role(s, &wanted);
+    }
+}
+
+/* A second look makes what the first one had to delete (a roleRef cannot change), and is nothing otherwise. */
+static void seed_roles_again(struct seed *s)
+{
+    for (size_t i = 0; i < bootstrap_count(); i++) {
+        struct arena scratch ARENA_SCOPE = {0};
+        struct json wanted = bootstrap_object(&scratch, i);
+        const struct kind *kind = kind_builtin_by_body(object_api_version(&wanted), object_kind(&wanted));
+        struct store_item item;
+        if (store_get(s->api->store, api_table(s->api, kind), object_namespace(&wanted), object_name(&wanted), &item,
+                      NULL) == ERR_NOT_FOUND)
+            seed_role(s, &wanted);
+    }
+}
+
+static void begin(struct loop_work *w)
+{
+    struct seed *s = (struct seed *)((char *)w - offsetof(struct seed, start));
+    if (!s->is_abandoned)
+        seed_namespaces(s);
+    step_done(s);
+}
+
+/* Begins in the next turn of the loop, so that the caller has its api before anything is called back. */
+struct seed *seed_start(struct api *api, void (*done)(struct api *api, const struct err *err))
+{
+    struct seed *s = calloc(1, sizeof *s);
+    if (!s)
+        abort();
+    *s = (struct seed){.start = {.fn = begin}, .api = api, .done = done, .waiting = 1, .next = seed_roles};
+    loop_defer(api->options.loop, &s->start);
+    return s;
+}
+
+/* The calls at work still answer; the last one frees it. */
+void seed_free(struct seed *s)
+{
+    if (s)
+        s->is_abandoned = true;
+}
