@@ -56,3 +56,4 @@ str exchange_date(struct http_server *s);
 
 /* A session for a connection that has just been opened; it calls conn_set_user. */
 void h1_session_start(struct http_server *s, struct conn *c);
+void h2_session_start(struct http_server *s, struct conn *c);
