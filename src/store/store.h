@@ -11,14 +11,14 @@
  *   store_poll  ◄──── wake ◄──── finished ◄─────────────────────────────────────────────┘
  *     1 the view moves to the newest commit
  *     2 on_event for every change, in the order of revisions
- *     3 on_settled, once
+ *     3 on_settled, once, if there were events
  *     4 done for every write, good or bad
  *
  * Reading always happens in the view, which moves in store_poll and nowhere else: between two polls the world stands still,
  * and it never shows a change whose event was not handed out. Bytes of the view are borrowed until the next poll.
  *
  *   log   revision                    → table, key, flags, created, previous revision, value, checksum
- *   idx   table | namespace | 0 | name → revision, created, gone?
+ *   idx   table | namespace | / | name → revision, created, gone?
  *   meta  format, revision, compacted revision, names of tables */
 #pragma once
 
@@ -32,7 +32,7 @@ struct store;
 
 enum store_op { STORE_CREATED, STORE_UPDATED, STORE_DELETED };
 
-/* One change that is on disk now. Valid during on_event, or until the next call on the log it came from. */
+/* One change that is on disk now. Valid during on_event, or until the next poll. */
 struct store_event {
     rev revision;
     enum store_op op;
@@ -52,9 +52,9 @@ struct store_options {
     int64_t keep_ns;     /* history is kept at least this long unless there is too much of it; 0: five minutes */
     uint64_t keep_bytes; /* history beyond this many bytes goes, however young; 0: 256 MiB */
     struct clock clock;
-    void (*wake)(void *ctx); /* from the writer thread: call store_poll soon */
+    void (*wake)(void *ctx); /* from the writer thread: call store_poll soon; may be NULL, as the next two */
     void (*on_event)(void *ctx, const struct store_event *event);
-    void (*on_settled)(void *ctx); /* after the events of one poll, before the done functions; may be NULL */
+    void (*on_settled)(void *ctx); /* after the events of one poll, if there were any, before the done functions */
     void *ctx;
 };
 
@@ -64,13 +64,15 @@ int store_open(const struct store_options *options, struct store **ret, struct e
 /* Commits what is queued, then closes. The done functions of what was queued are called (store_poll is part of it). */
 void store_close(struct store *s);
 
-/* The number of a table, made when there is none yet: "apps/deployments". Numbers never change. */
+/* The number of a table, made when there is none yet: "apps/deployments". Never 0, and never changes once something was
+ * written to the table. */
 uint32_t store_table(struct store *s, str name);
 str store_table_name(const struct store *s, uint32_t table);
 
 /* ---- Read. ---- */
 
-/* Of the view: the newest revision, and the oldest one whose state can still be asked for. */
+/* Of the view: the newest revision, and the oldest one whose state can still be asked for. An empty store is at revision 1:
+ * no list ever says "0", which means something else to clients. */
 rev store_revision(const struct store *s);
 rev store_oldest(const struct store *s);
 
@@ -82,12 +84,16 @@ struct store_item {
 
 /* The present state. ERR_NOT_FOUND leaves err alone: it is an answer, not trouble. */
 int store_get(struct store *s, uint32_t table, str namespace, str name, struct store_item *ret, struct err *err);
-/* The state after revision `at`; ERR_EXPIRED when that is too long ago. */
+/* The state after revision `at`; ERR_EXPIRED when that is too long ago, ERR_INVALID when it is still to come. */
 int store_get_at(struct store *s, uint32_t table, str namespace, str name, rev at, struct store_item *ret,
                  struct err *err);
+/* What an event replaced: the object at its previous revision. ERR_NOT_FOUND when it created one; ERR_EXPIRED when the log
+ * was cut behind it. */
+int store_previous(struct store *s, const struct store_event *event, struct store_item *ret, struct err *err);
 
-/* A walk over one table in the order of namespace and name, as of one revision. It remembers where it is by key, so it may
- * go on after any number of polls, as long as its revision is kept. */
+/* A walk over one table, as of one revision, in the order etcd has: by "namespace/name", so that namespace a-b comes before
+ * a, as '-' comes before '/'. It remembers where it is by key, so it may go on after any number of polls, as long as its
+ * revision is kept. */
 struct store_list;
 
 struct store_range {
@@ -96,14 +102,17 @@ struct store_range {
     str namespace;                   /* unless all of them; empty for objects of the cluster */
     str after_namespace, after_name; /* start behind this key; both empty: at the beginning */
     rev at;                          /* 0: as of now */
+    bool keys_only;                  /* items have no value, and the pages values are on are not touched */
 };
 
 struct store_list *store_list_open(struct store *s, const struct store_range *range);
 void store_list_close(struct store_list *l);
 rev store_list_revision(const struct store_list *l);
-/* 1 and an item, borrowed until the next call or poll; 0 at the end; or a negative code. */
+/* 1 and an item, borrowed until the next poll; 0 at the end; or a negative code: ERR_EXPIRED, ERR_INVALID for a revision or
+ * key that cannot be; ERR_IO for a damaged object, which is then passed: ret has its name, and the walk may go on. */
 int store_list_next(struct store_list *l, struct store_item *ret, struct err *err);
-/* How many there are from here to the end; does not move the walk. */
+/* How many there are from here to the end; does not move the walk. Costs nothing when the walk began at the beginning of all
+ * namespaces (ask so for objects of the cluster too) and at the present; else it goes over the keys. */
 int64_t store_list_rest(struct store_list *l, struct err *err);
 /* Objects in a table right now (all namespaces), without walking it. */
 uint64_t store_count(const struct store *s, uint32_t table);
@@ -114,12 +123,18 @@ struct store_log;
 /* ERR_EXPIRED when revisions after `after` are gone already. */
 int store_log_open(struct store *s, rev after, struct store_log **ret, struct err *err);
 void store_log_close(struct store_log *l);
-/* 1 and an event; 0 when there is none in the view; ERR_EXPIRED when the log was cut in front of the walk. */
+/* From now on only events of this table are given (0: of all again). Values of others are not touched. */
+void store_log_only(struct store_log *l, uint32_t table);
+/* 1 and an event; 0 when there is none in the view; ERR_EXPIRED when the log was cut in front of the walk; ERR_IO for a
+ * damaged record, which is then passed. */
 int store_log_next(struct store_log *l, struct store_event *ret, struct err *err);
 
 /* ---- Write. ---- */
 
-enum { STORE_KEY_MAX = 400 }; /* bytes of namespace and name together */
+enum {
+    STORE_KEY_MAX = 400,        /* bytes of namespace and name together; a namespace has no slash */
+    STORE_VALUE_MAX = 64 << 20, /* bytes of one value */
+};
 
 /* One object to change. expect is the revision it must be at; 0: it must not exist. */
 struct store_change {
@@ -157,7 +172,8 @@ struct store_write {
     void *ctx;
 };
 
-/* Queues a write; everything is copied. 0, or ERR_TOO_MANY_REQUESTS, and then done is not called. */
+/* Queues a write; everything is copied. Else done is not called: ERR_TOO_MANY_REQUESTS; ERR_UNAVAILABLE while closing;
+ * ERR_INVALID for what cannot be written (a key that is too long, one object twice, no change at all); ERR_TOO_LARGE. */
 int store_submit(struct store *s, const struct store_write *w, struct err *err);
 /* Hands out what the writer has finished. Called after wake; calling it at other times does no harm. Not from on_event
  * or done. */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { WAIT_MS = 60000 };
+
+static void wake(void *ctx)
+{
+    const struct harness *h = ctx;
+    uint64_t one = 1;
+    if (write(h->wake, &one, sizeof one) != sizeof one)
+        abort();
+}
+
+static void on_event(void *ctx, const struct store_event *e)
+{
+    struct harness *h = ctx;
+    struct arena *a = &h->arena;
+    *vec_push(a, &h->events) = (struct recorded){
+        .revision = e->revision,
+        .created = e->created,
+        .previous = e->previous,
+        .op = e->op,
+        .table = e->table,
+        .namespace = str_dup(a, e->namespace),
+        .name = str_dup(a, e->name),
+        .value = str_dup(a, e->value),
+    };
+}
+
+static void on_settled(void *ctx)
+{
+    struct harness *h = ctx;
+    h->settled++;
+}
+
+void harness_init(struct harness *h)
+{
+    *h = (struct harness){.dir = "/tmp/reeve-store-XXXXXX", .clock = {.wall = INT64_C(1700000000) * 1000000000}};
+    assert_non_null(mkdtemp(h->dir));
+    h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    assert_true(h->wake >= 0);
+    h->options = (struct store_options){
+        .dir = h->dir,
+        .map_bytes = (size_t)256 << 20,
+        .clock = clock_of_fake(&h->clock),
+        .wake = wake,
+        .on_event = on_event,
+        .on_settled = on_settled,
+        .ctx = h,
+    };
+    harness_open(h);
+}
+
+void harness_open(struct harness *h)
+{
+    struct err err;
+    if (store_open(&h->options, &h->store, &err) < 0)
+        fail_msg("%s", err.msg);
+    h->table = store_table(h->store, S("things"));
+}
+
+void harness_close(struct harness *h)
+{
+    store_close(h->store);
+    h->store = NULL;
+}
+
+void harness_reopen(struct harness *h)
+{
+    harness_close(h);
+    harness_open(h);
+}
+
+static void remove_dir(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (e->d_name[0] != '.')
+            (void)unlinkat(dirfd(dir), e->d_name, 0);
+    closedir(dir);
+    (void)rmdir(path);
+}
+
+void harness_done(struct harness *h)
+{
+    store_close(h->store);
+    close(h->wake);
+    arena_done(&h->arena);
+    remove_dir(h->dir);
+}
+
+static void done(void *ctx, const struct store_result *result)
+{
+    struct outcome *o = ctx;
+    assert_false(o->is_done);
+    o->is_done = true;
+    o->result = *result;
+    o->result.message = NULL;
+    (void)snprintf(o->message, sizeof o->message, "%s", result->message ? result->message : "");
+}
+
+void harness_submit(struct harness *h, const struct store_write *w, struct outcome *ret)
+{
+    struct err err;
+    struct store_write own = *w;
+    *ret = (struct outcome){0};
+    own.done = done;
+    own.ctx = ret;
+    if (store_submit(h->store, &own, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void wait_and_poll(struct harness *h)
+{
+    struct pollfd fd = {.fd = h->wake, .events = POLLIN};
+    uint64_t n;
+    assert_int_equal(poll(&fd, 1, WAIT_MS), 1);
+    assert_int_equal(read(h->wake, &n, sizeof n), sizeof n);
+    store_poll(h->store);
+}
+
+void harness_wait(struct harness *h, const struct outcome *o)
+{
+    while (!o->is_done)
+        wait_and_poll(h);
+}
+
+void harness_settle(struct harness *h)
+{
+    while (store_pending(h->store))
+        wait_and_poll(h);
+}
+
+static struct store_result write_one(struct harness *h, const struct store_change *change)
+{
+    struct outcome o;
+    harness_submit(h, &(struct store_write){.changes = change, .n_changes = 1}, &o);
+    harness_wait(h, &o);
+    return o.result;
+}
+
+int try_put(struct harness *h, const char *namespace, const char *name, rev expect, const char *value)
+{
+    return write_one(
+               h, &(struct store_change){h->table, str_of(namespace), str_of(name), expect, false, str_of(value), {0}})
+        .code;
+}
+
+rev put(struct harness *h, const char *namespace, const char *name, rev expect, const char *value)
+{
+    struct store_result r = write_one(
+        h, &(struct store_change){h->table, str_of(namespace), str_of(name), expect, false, str_of(value), {0}});
+    assert_int_equal(r.code, 0);
+    return r.revision;
+}
+
+rev del(struct harness *h, const char *namespace, const char *name, rev expect)
+{
+    struct store_result r =
+        write_one(h, &(struct store_change){h->table, str_of(namespace), str_of(name), expect, true, S("gone"), {0}});
+    assert_int_equal(r.code, 0);
+    return r.revision;
+}
