@@ -58,6 +58,7 @@ struct shape_field {
     uint8_t type, card, merge, smp;
     bool pointer;  /* unset differs from zero: a zero on the wire is kept (Go clients send zeros of all other fields) */
     bool required; /* of the API (shown by explain); not checked while decoding */
+    bool written;  /* not required, but Go writes it even when it is empty (no omitempty) */
     const char *keys;    /* SHAPE_KEYED: key fields, comma-separated: "containerPort,protocol" */
     const char *smp_key; /* strategic merge key; NULL for a set */
     const char

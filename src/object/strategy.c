@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object/strategy.h"
 
+#include "object/canonical.h"
 #include "object/crd.h"
 #include "object/meta.h"
 #include "object/object.h"
@@ -40,19 +41,21 @@ void strategy_default(struct arena *a, const struct kind *kind, struct json *obj
         crd_default(a, object);
     else if (s->fill)
         s->fill(a, object);
+    if (kind->shape)
+        canonical_form(a, kind->shape, object);
 }
 
 void strategy_prepare_create(struct arena *a, const struct kind *kind, struct json *object)
 {
     const struct strategy *s = strategy_of(kind);
-    if (is_crd(kind)) {
-        crd_prepare_create(a, object);
-        return;
-    }
     if (kind_subresource(kind, S("status")) && !s->keeps_status)
         json_remove(object, S("status"));
-    if (s->prepare_create)
+    if (is_crd(kind))
+        crd_prepare_create(a, object);
+    else if (s->prepare_create)
         s->prepare_create(a, object);
+    if (kind->shape)
+        canonical_form(a, kind->shape, object);
 }
 
 /* ---- Updates. ---- */

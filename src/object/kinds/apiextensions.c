@@ -166,9 +166,9 @@ static const struct shape_field custom_resource_definition_condition_fields[] = 
 SHAPE(custom_resource_definition_condition, "CustomResourceDefinitionCondition");
 
 static const struct shape_field custom_resource_definition_status_fields[] = {
-    LIST("conditions", 1, custom_resource_definition_condition, KEYED("type")),
+    LIST("conditions", 1, custom_resource_definition_condition, KEYED("type"), WRITTEN),
     RECORD("acceptedNames", 2, custom_resource_definition_names),
-    STRINGS("storedVersions", 3, ATOMIC),
+    STRINGS("storedVersions", 3, ATOMIC, WRITTEN),
 };
 SHAPE(custom_resource_definition_status, "CustomResourceDefinitionStatus");
 

@@ -46,8 +46,8 @@ SHAPE(bound_object_reference, "BoundObjectReference");
 
 static const struct shape_field token_request_spec_fields[] = {
     STRINGS("audiences", 1, REQUIRED, ATOMIC),
-    INT64("expirationSeconds", 4, PTR),
-    RECORD("boundObjectRef", 3, bound_object_reference, PTR),
+    INT64("expirationSeconds", 4, PTR, WRITTEN),
+    RECORD("boundObjectRef", 3, bound_object_reference, PTR, WRITTEN),
 };
 SHAPE(token_request_spec, "TokenRequestSpec");
 

@@ -126,7 +126,7 @@ SHAPE(tcp_socket_action, "TCPSocketAction");
 
 static const struct shape_field grpc_action_fields[] = {
     INT32("port", 1, REQUIRED),
-    STRING("service", 2, PTR),
+    STRING("service", 2, PTR, WRITTEN),
 };
 SHAPE(grpc_action, "GRPCAction");
 

@@ -32,7 +32,7 @@ static const struct shape_field shape_event_fields[] = {
     RECORD("series", 11, event_series, PTR),
     STRING("action", 12),
     RECORD("related", 13, shape_object_reference, PTR),
-    STRING("reportingComponent", 14),
-    STRING("reportingInstance", 15),
+    STRING("reportingComponent", 14, WRITTEN),
+    STRING("reportingInstance", 15, WRITTEN),
 };
 SHARED_SHAPE(shape_event, "Event");

@@ -64,7 +64,7 @@ static const struct shape_field node_system_info_fields[] = {
 SHAPE(node_system_info, "NodeSystemInfo");
 
 static const struct shape_field container_image_fields[] = {
-    STRINGS("names", 1, ATOMIC),
+    STRINGS("names", 1, ATOMIC, WRITTEN),
     INT64("sizeBytes", 2),
 };
 SHAPE(container_image, "ContainerImage");
@@ -90,7 +90,7 @@ static const struct shape_field node_runtime_handler_features_fields[] = {
 SHAPE(node_runtime_handler_features, "NodeRuntimeHandlerFeatures");
 
 static const struct shape_field node_runtime_handler_fields[] = {
-    STRING("name", 1),
+    STRING("name", 1, WRITTEN),
     RECORD("features", 2, node_runtime_handler_features, PTR),
 };
 SHAPE(node_runtime_handler, "NodeRuntimeHandler");

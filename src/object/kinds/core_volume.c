@@ -256,7 +256,7 @@ static const struct shape_field volume_projection_fields[] = {
 SHAPE(volume_projection, "VolumeProjection");
 
 static const struct shape_field projected_volume_source_fields[] = {
-    LIST("sources", 1, volume_projection, ATOMIC),
+    LIST("sources", 1, volume_projection, ATOMIC, WRITTEN),
     INT32("defaultMode", 2, PTR),
 };
 SHAPE(projected_volume_source, "ProjectedVolumeSource");
@@ -307,14 +307,14 @@ static const struct shape_field volume_resource_requirements_fields[] = {
 SHAPE(volume_resource_requirements, "VolumeResourceRequirements");
 
 static const struct shape_field typed_local_object_reference_fields[] = {
-    STRING("apiGroup", 1, PTR),
+    STRING("apiGroup", 1, PTR, WRITTEN),
     STRING("kind", 2, REQUIRED),
     STRING("name", 3, REQUIRED),
 };
 ATOMIC_SHAPE(typed_local_object_reference, "TypedLocalObjectReference");
 
 static const struct shape_field typed_object_reference_fields[] = {
-    STRING("apiGroup", 1, PTR),
+    STRING("apiGroup", 1, PTR, WRITTEN),
     STRING("kind", 2, REQUIRED),
     STRING("name", 3, REQUIRED),
     STRING("namespace", 4, PTR),

@@ -16,7 +16,7 @@ SHAPE(policy_rule, "PolicyRule");
 static const struct shape_field role_fields[] = {
     TYPE_META,
     RECORD("metadata", 1, shape_object_meta),
-    LIST("rules", 2, policy_rule, ATOMIC),
+    LIST("rules", 2, policy_rule, ATOMIC, WRITTEN),
 };
 SHAPE(role, "Role");
 
@@ -51,7 +51,7 @@ SHAPE(aggregation_rule, "AggregationRule");
 static const struct shape_field cluster_role_fields[] = {
     TYPE_META,
     RECORD("metadata", 1, shape_object_meta),
-    LIST("rules", 2, policy_rule, ATOMIC),
+    LIST("rules", 2, policy_rule, ATOMIC, WRITTEN),
     RECORD("aggregationRule", 3, aggregation_rule, PTR),
 };
 SHAPE(cluster_role, "ClusterRole");

@@ -66,6 +66,7 @@
 /* What is special. */
 #define PTR .pointer = true           /* unset and zero differ */
 #define REQUIRED .required = true     /* by the documentation */
+#define WRITTEN .written = true       /* not required, yet never left out */
 #define NAMED(go) .go_type = (go)     /* messages call the type so */
 #define WITHIN(wire) .within = (wire) /* on the wire inside this message, in JSON not */
 
