@@ -2,7 +2,8 @@
 /* What: acting as somebody else: what the Impersonate-… headers of a request ask for.
  * Owns: nothing; results live in the arena given and borrow from the headers.
  * Threads: pure functions.
- * Errors: ERR_INTERNAL, as Kubernetes answers it, for headers that name groups, a uid or extras but no user.
+ * Errors: ERR_INTERNAL, as Kubernetes answers it, for headers that name groups, a uid or extras but no user; ERR_BAD_REQUEST
+ *         for values that are not UTF-8.
  *
  *   Impersonate-User    ─► impersonate users NAME, or serviceaccounts NAME in NAMESPACE
  *   Impersonate-Group   ─► impersonate groups NAME                                            each of them

@@ -2,16 +2,17 @@
 /* What: the keys and certificates of one server: made at the first start, read at later ones, renewed in time.
  * Owns: the directory it is given and the files in it.
  * Threads: one thread.
- * Errors: ERR_IO for the file system, ERR_INVALID for files that others can read, that cannot be read as what they should be, or
- *         that do not belong together. No text ever holds anything of a key.
+ * Errors: ERR_IO for the file system, ERR_CONFLICT for a directory that another process has open, ERR_INVALID for files that
+ *         others can read, that are not what they should be, or that do not belong together. Nothing of a key is in any text.
  *
- *   ca.key, ca.crt   signs the others; ten years, then another certificate for the same key, which clients take as the old one
- *   serving.pem      key and certificate of the server: one file, so that they are replaced together
- *   admin.pem        the same for kubernetes-admin of system:masters
+ *   ca.pem           signs the others; ten years, then another certificate for the same key, which clients take as the old one
+ *   serving.pem      of the server; one year
+ *   admin.pem        of kubernetes-admin in system:masters; one year
  *   sa.key           signs ServiceAccount tokens
+ *   ca.crt           a copy of the certificate in ca.pem, for people
  *
- * Every file is written beside its place, synced, and moved there. A key is on disk before the certificate that needs it, so a
- * start that was cut short is simply finished by the next one. */
+ * Key and certificate are in one file, so that they are replaced together. A file is written beside its place, synced, and moved
+ * there; ca.pem is on disk before anything that it signed. A start that was cut short is simply finished by the next one. */
 #pragma once
 
 #include "authz/request.h"
@@ -22,7 +23,7 @@
 struct pki;
 
 struct pki_options {
-    const char *dir; /* made with mode 0700 if absent; its parent must exist */
+    const char *dir; /* made with mode 0700 if absent, and locked; its parent must exist */
     struct clock clock;
     struct strs hosts; /* names and addresses the server is reached by, besides those every server has */
 };

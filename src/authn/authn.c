@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "authn/authn.h"
+
+#include "authn/cache.h"
+#include "authn/certificate.h"
+#include "authn/token.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <openssl/sha.h>
+
+#include <stdlib.h>
+#include <strings.h>
+
+enum {
+    CACHED_BYTES_MAX = 4096, /* larger credentials are looked at anew each time */
+    EXTRAS_MAX = 5,
+};
+
+struct authn {
+    struct authn_options options;
+    struct cache *certificates; /* DER → struct authz_identity, without system:authenticated */
+    struct cache *tokens;       /* SHA-256 → struct token_claims; only signature and shape are vouched for */
+};
+
+struct authn *authn_new(const struct authn_options *options)
+{
+    struct authn *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        abort();
+    a->options = *options;
+    a->certificates = cache_new();
+    a->tokens = cache_new();
+    return a;
+}
+
+void authn_free(struct authn *a)
+{
+    if (a == NULL)
+        return;
+    cache_free(a->certificates);
+    cache_free(a->tokens);
+    free(a);
+}
+
+static int64_t now_seconds(const struct authn *a)
+{
+    return a->options.clock.wall_ns(a->options.clock.ctx) / 1000000000;
+}
+
+/* ---- Identities. ---- */
+
+static struct strs dup_texts(struct arena *a, struct strs list, size_t room)
+{
+    str *copy = ARENA_ARRAY(a, str, list.n + room);
+    for (size_t i = 0; i < list.n; i++)
+        copy[i] = str_dup(a, list.p[i]);
+    return (struct strs){copy, list.n};
+}
+
+/* A copy that may outlive the cache. Everybody who is somebody becomes a member of system:authenticated. */
+static struct authz_identity dup_authenticated(struct arena *a, const struct authz_identity *who)
+{
+    struct authz_identity copy = {.user = str_dup(a, who->user), .uid = str_dup(a, who->uid), .n_extra = who->n_extra};
+    struct authz_extra *extra = ARENA_ARRAY(a, struct authz_extra, who->n_extra);
+    copy.groups = dup_texts(a, who->groups, 1);
+    for (size_t i = 0; i < who->n_extra; i++)
+        extra[i] = (struct authz_extra){str_dup(a, who->extra[i].key), dup_texts(a, who->extra[i].values, 0)};
+    copy.extra = extra;
+    if (!str_eq(who->user, AUTHN_ANONYMOUS) && !strs_have(who->groups, AUTHN_AUTHENTICATED) &&
+        !strs_have(who->groups, AUTHN_UNAUTHENTICATED))
+        ((str *)copy.groups.p)[copy.groups.n++] = AUTHN_AUTHENTICATED;
+    return copy;
+}
+
+static struct authz_identity anonymous(void)
+{
+    static const str groups[] = {S_INIT("system:unauthenticated")};
+    return (struct authz_identity){.user = AUTHN_ANONYMOUS, .groups = {groups, 1}};
+}
+
+/* ---- Certificates. ---- */
+
+static int identify_certificate(struct authn *a, struct arena *arena, const struct authn_credentials *c,
+                                struct authz_identity *ret, struct err *err)
+{
+    struct arena own ARENA_SCOPE = {0};
+    if (c->is_certificate_bad)
+        return err_set(err, ERR_UNAUTHORIZED, "client certificate has expired or is not of this server's CA");
+    if (c->certificate_not_after < now_seconds(a))
+        return err_set(err, ERR_UNAUTHORIZED, "client certificate has expired");
+    const struct authz_identity *known = cache_get(a->certificates, c->certificate_der);
+    if (known) {
+        *ret = dup_authenticated(arena, known);
+        return 0;
+    }
+    struct authz_identity *who = ARENA_NEW(&own, struct authz_identity);
+    int code = certificate_identity(&own, c->certificate_der, who, err);
+    if (code < 0)
+        return code;
+    *ret = dup_authenticated(arena, who);
+    if (c->certificate_der.n <= CACHED_BYTES_MAX)
+        cache_put(a->certificates, &own, str_dup(&own, c->certificate_der), who);
+    return 0;
+}
+
+/* ---- Tokens. ---- */
+
+/* Claims of a token that we signed, in the arena or borrowed from the cache. */
+static int verify_token(struct authn *a, struct arena *arena, str token, struct token_claims *ret, struct err *err)
+{
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    struct arena own ARENA_SCOPE = {0};
+    if (token.n > CACHED_BYTES_MAX)
+        return token_verify(a->options.signer, arena, token, ret, err);
+    SHA256((const unsigned char *)token.p, token.n, digest);
+    str key = {(const char *)digest, sizeof digest};
+    const struct token_claims *known = cache_get(a->tokens, key);
+    if (known == NULL) {
+        struct token_claims *claims = ARENA_NEW(&own, struct token_claims);
+        int code = token_verify(a->options.signer, &own, token, claims, err);
+        if (code < 0)
+            return code;
+        cache_put(a->tokens, &own, str_dup(&own, key), claims);
+        known = claims;
+    }
+    *ret = *known;
+    return 0;
+}
+
+static void add_audiences(struct buf *b, struct strs list)
+{
+    buf_add_char(b, '[');
+    for (size_t i = 0; i < list.n && b->n < sizeof((struct err *)0)->msg; i++) {
+        if (i)
+            buf_add_char(b, ' ');
+        buf_add_quoted(b, list.p[i]);
+    }
+    buf_add_char(b, ']');
+}
+
+/* Those asked for that the token is meant for, in the order of the question. */
+static int match_audiences(struct arena *a, struct strs meant, struct strs asked, struct strs *ret, struct err *err)
+{
+    struct map known = {0};
+    VEC(str) fit = {0};
+    strs_each(meant, it) map_set(&known, *it, (void *)it);
+    strs_each(asked, it)
+    {
+        if (map_get(&known, *it))
+            *vec_push(a, &fit) = str_dup(a, *it);
+    }
+    map_done(&known);
+    *ret = (struct strs){fit.p, fit.n};
+    if (fit.n)
+        return 0;
+    struct buf is = {.arena = a}, should = {.arena = a};
+    add_audiences(&is, meant);
+    add_audiences(&should, asked);
+    return err_set(err, ERR_UNAUTHORIZED, "token audiences %.*s is invalid for the target audiences %.*s",
+                   STR(buf_str(&is)), STR(buf_str(&should)));
+}
+
+static bool is_deleted(const struct authn *a, const struct authn_object *o)
+{
+    return o->is_deleting && o->deleted < now_seconds(a) - TOKEN_LEEWAY;
+}
+
+static int check_account(const struct authn *a, struct arena *arena, const struct token_claims *c, struct err *err)
+{
+    struct authn_object o = {0};
+    if (!a->options.find(a->options.ctx, arena, S("ServiceAccount"), c->namespace, c->account.name, &o))
+        return err_set(err, ERR_UNAUTHORIZED, "serviceaccounts \"%.*s\" not found", STR(c->account.name));
+    if (!str_eq(o.uid, c->account.uid))
+        return err_set(err, ERR_UNAUTHORIZED, "service account UID (%.*s) does not match claim (%.*s)", STR(o.uid),
+                       STR(c->account.uid));
+    if (is_deleted(a, &o))
+        return err_set(err, ERR_UNAUTHORIZED, "service account %.*s/%.*s has been deleted", STR(c->namespace),
+                       STR(c->account.name));
+    return 0;
+}
+
+/* An object that the token is bound to: the token is good no longer than it. */
+static int check_bound(const struct authn *a, struct arena *arena, str kind, str namespace, const struct token_ref *ref,
+                       struct err *err)
+{
+    struct authn_object o = {0};
+    str lower = str_lower(arena, kind);
+    if (!a->options.find(a->options.ctx, arena, kind, namespace, ref->name, &o))
+        return err_set(err, ERR_UNAUTHORIZED, "service account token has been invalidated");
+    if (!str_eq(o.uid, ref->uid))
+        return err_set(err, ERR_UNAUTHORIZED, "%.*s UID (%.*s) does not match service account %.*s ref claim (%.*s)",
+                       STR(lower), STR(o.uid), STR(lower), STR(ref->uid));
+    if (is_deleted(a, &o))
+        return err_set(err, ERR_UNAUTHORIZED, "service account token has been invalidated");
+    return 0;
+}
+
+/* Everything that may have changed since the token was signed, asked each time. */
+static int check_now(const struct authn *a, struct arena *arena, const struct token_claims *c, struct err *err)
+{
+    int code = token_check_time(c, now_seconds(a), err);
+    if (code == 0)
+        code = check_account(a, arena, c, err);
+    if (code == 0 && c->secret.name.n)
+        code = check_bound(a, arena, S("Secret"), c->namespace, &c->secret, err);
+    if (code == 0 && c->pod.name.n)
+        code = check_bound(a, arena, S("Pod"), c->namespace, &c->pod, err);
+    if (code == 0 && c->node.name.n && c->pod.name.n == 0) /* with a pod, it only tells where that runs */
+        code = check_bound(a, arena, S("Node"), (str){0}, &c->node, err);
+    return code;
+}
+
+static void add_extra(struct arena *a, struct authz_identity *who, struct authz_extra *extra, str key, str value)
+{
+    str *list = ARENA_NEW(a, str);
+    if (value.n == 0)
+        return;
+    *list = value;
+    extra[who->n_extra++] = (struct authz_extra){key, {list, 1}};
+}
+
+static struct authz_identity account_identity(struct arena *a, const struct token_claims *c)
+{
+    struct authz_identity who = {.uid = c->account.uid};
+    struct authz_extra *extra = ARENA_ARRAY(a, struct authz_extra, EXTRAS_MAX);
+    str *groups = ARENA_ARRAY(a, str, 2);
+    who.user = authn_account_user(a, c->namespace, c->account.name);
+    authn_account_groups(a, c->namespace, groups);
+    who.groups = (struct strs){groups, 2};
+    add_extra(a, &who, extra, S("authentication.kubernetes.io/credential-id"), str_fmt(a, "JTI=%.*s", STR(c->id)));
+    add_extra(a, &who, extra, S("authentication.kubernetes.io/node-name"), c->node.name);
+    add_extra(a, &who, extra, S("authentication.kubernetes.io/node-uid"), c->node.uid);
+    add_extra(a, &who, extra, S("authentication.kubernetes.io/pod-name"), c->pod.name);
+    add_extra(a, &who, extra, S("authentication.kubernetes.io/pod-uid"), c->pod.uid);
+    who.extra = extra;
+    return dup_authenticated(a, &who); /* the claims may be the cache's */
+}
+
+/* audiences: whom the token must be meant for; afterwards, those of them that it is meant for. */
+static int identify_token(struct authn *a, struct arena *arena, str token, struct strs *audiences,
+                          struct authz_identity *ret, struct err *err)
+{
+    struct token_claims claims;
+    str issuer = token_signer_issuer(a->options.signer);
+    struct strs asked = audiences->n ? *audiences : (struct strs){&issuer, 1};
+    int code = verify_token(a, arena, token, &claims, err);
+    if (code == 0)
+        code = match_audiences(arena, claims.audiences, asked, audiences, err);
+    if (code == 0)
+        code = check_now(a, arena, &claims, err);
+    if (code == 0)
+        *ret = account_identity(arena, &claims);
+    return code;
+}
+
+/* ---- The Authorization header. ---- */
+
+static bool is_bearer(str scheme)
+{
+    return scheme.n == 6 && strncasecmp(scheme.p, "bearer", 6) == 0;
+}
+
+/* Blank-separated: the scheme, the token, and what is not looked at. False: there is no token, as with other schemes. */
+static bool header_token(str authorization, str *ret, bool *ret_has_more)
+{
+    str scheme, rest, token;
+    if (!str_cut(str_trim(authorization), ' ', &scheme, &rest) || !is_bearer(scheme))
+        return false;
+    *ret_has_more = str_cut(rest, ' ', &token, &rest);
+    *ret = token;
+    return true;
+}
+
+str authn_warning(str authorization)
+{
+    str token;
+    bool has_more;
+    if (!header_token(authorization, &token, &has_more) || token.n || !has_more)
+        return (str){0};
+    return S("the provided Authorization header contains extra space before the bearer token, and is ignored");
+}
+
+/* ---- All together. ---- */
+
+int authn_identify(struct authn *a, struct arena *arena, const struct authn_credentials *credentials,
+                   struct authz_identity *ret, struct err *err)
+{
+    str token;
+    bool has_more;
+    int code = 0;
+    if (credentials->has_certificate) {
+        code = identify_certificate(a, arena, credentials, ret, err);
+        if (code == 0)
+            return 0;
+    }
+    if (header_token(credentials->authorization, &token, &has_more) && token.n) {
+        struct strs audiences = {0};
+        return identify_token(a, arena, token, &audiences, ret, err);
+    }
+    if (code == 0)
+        *ret = anonymous();
+    return code;
+}
+
+int authn_review(struct authn *a, struct arena *arena, str token, struct strs audiences, struct authz_identity *ret,
+                 struct strs *ret_audiences, struct err *err)
+{
+    struct err why = {0};
+    int code = token.n ? identify_token(a, arena, token, &audiences, ret, &why)
+                       : err_set(&why, ERR_UNAUTHORIZED, "invalid bearer token");
+    if (code == 0)
+        *ret_audiences = audiences;
+    else if (str_eq(str_of(why.msg), S("invalid bearer token")))
+        err_set(err, why.code, "%s", why.msg);
+    else
+        err_set(err, why.code, "[invalid bearer token, %s]", why.msg);
+    return code;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "authn/cache.h"
+
+#include "base/map.h"
+
+#include <stdlib.h>
+
+struct entry {
+    struct arena arena;
+    str key;
+    const void *value; /* NULL: free */
+    uint64_t used;
+};
+
+struct cache {
+    uint64_t now; /* counts uses */
+    struct entry entries[CACHE_SETS][CACHE_WAYS];
+};
+
+struct cache *cache_new(void)
+{
+    struct cache *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        abort();
+    return c;
+}
+
+void cache_free(struct cache *c)
+{
+    for (size_t i = 0; c && i < (size_t)CACHE_SETS * CACHE_WAYS; i++)
+        arena_done(&c->entries[i / CACHE_WAYS][i % CACHE_WAYS].arena);
+    free(c);
+}
+
+static struct entry *set_of(struct cache *c, str key)
+{
+    return c->entries[hash_str(key) % CACHE_SETS];
+}
+
+const void *cache_get(struct cache *c, str key)
+{
+    struct entry *set = set_of(c, key);
+    for (size_t i = 0; i < CACHE_WAYS; i++)
+        if (set[i].value && str_eq(set[i].key, key)) {
+            set[i].used = ++c->now;
+            return set[i].value;
+        }
+    return NULL;
+}
+
+void cache_put(struct cache *c, struct arena *owner, str key, const void *value)
+{
+    struct entry *set = set_of(c, key), *place = &set[0];
+    for (size_t i = 0; i < CACHE_WAYS; i++) {
+        if (set[i].value && str_eq(set[i].key, key)) {
+            place = &set[i];
+            break;
+        }
+        if (set[i].used < place->used)
+            place = &set[i];
+    }
+    arena_done(&place->arena);
+    *place = (struct entry){.arena = *owner, .key = key, .value = value, .used = ++c->now};
+    *owner = (struct arena){0};
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "authn/pki.h"
+
+#include "authn/pki_file.h"
+#include "authn/pki_issue.h"
+
+#include "base/vec.h"
+
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    DAY = 24 * 60 * 60,
+    CA_LIFE = 10 * 365 * DAY,
+    LIFE = 365 * DAY,
+    BACKDATE = 5 * 60, /* clocks of clients may be behind */
+};
+
+/* Names that every server answers to. */
+static const str own_hosts[] = {
+    S_INIT("localhost"),
+    S_INIT("127.0.0.1"),
+    S_INIT("::1"),
+    S_INIT("kubernetes"),
+    S_INIT("kubernetes.default"),
+    S_INIT("kubernetes.default.svc"),
+    S_INIT("kubernetes.default.svc.cluster.local"),
+};
+static const str masters[] = {S_INIT("system:masters")};
+
+/* A key and its certificate. All NULL and empty: not there. */
+struct holding {
+    struct arena arena; /* of the texts */
+    EVP_PKEY *key;
+    X509 *certificate;
+    struct pki_pair pem;
+};
+
+struct pki {
+    struct arena arena;
+    struct clock clock;
+    str dir;
+    int fd; /* of the directory, locked */
+    struct strs hosts;
+    struct holding ca, serving, admin;
+    str token_key_pem;
+};
+
+static int64_t now_seconds(const struct pki *p)
+{
+    return p->clock.wall_ns(p->clock.ctx) / 1000000000;
+}
+
+static const char *path_of(struct arena *a, const struct pki *p, const char *name)
+{
+    return str_cstr(a, str_fmt(a, "%.*s/%s", STR(p->dir), name));
+}
+
+/* ---- Holdings. ---- */
+
+static void holding_done(struct holding *h)
+{
+    EVP_PKEY_free(h->key);
+    X509_free(h->certificate);
+    arena_done(&h->arena);
+    *h = (struct holding){0};
+}
+
+static bool write_pem(struct holding *h)
+{
+    h->pem.key_pem = pem_write_key(&h->arena, h->key);
+    h->pem.certificate_pem = pem_write_certificate(&h->arena, h->certificate);
+    return h->pem.key_pem.n && h->pem.certificate_pem.n;
+}
+
+/* 0 with nothing in *ret when there is no such file. */
+static int holding_read(const struct pki *p, const char *name, struct holding *ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const char *path = path_of(&scratch, p, name);
+    str text;
+    int code = pki_file_read(&scratch, path, &text, err);
+    if (code < 0)
+        return code == ERR_NOT_FOUND ? 0 : code;
+    struct holding h = {.key = pem_read_key(text), .certificate = pem_read_certificate(text)};
+    if (h.key == NULL || h.certificate == NULL)
+        code = err_set(err, ERR_INVALID, "%s does not hold a private key and a certificate", path);
+    else if (X509_check_private_key(h.certificate, h.key) != 1)
+        code = err_set(err, ERR_INVALID, "%s: key and certificate do not belong together", path);
+    else if (!write_pem(&h))
+        code = pem_fail(err, "write a key");
+    ERR_clear_error();
+    if (code < 0)
+        holding_done(&h);
+    else
+        *ret = h;
+    return code;
+}
+
+/* Puts a new holding in the place of an old one, on disk first. */
+static int holding_replace(const struct pki *p, const char *name, struct holding *old, struct holding *new,
+                           struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    int code = write_pem(new) ? 0 : pem_fail(err, "write a key");
+    if (code == 0) {
+        str text = str_fmt(&scratch, "%.*s%.*s", STR(new->pem.key_pem), STR(new->pem.certificate_pem));
+        code = pki_file_replace(path_of(&scratch, p, name), text, err);
+    }
+    if (code < 0) {
+        holding_done(new);
+        return code;
+    }
+    holding_done(old);
+    *old = *new;
+    return 0;
+}
+
+static bool is_signed_by(const struct holding *h, const struct holding *ca)
+{
+    bool is =
+        X509_check_issued(ca->certificate, h->certificate) == X509_V_OK && X509_verify(h->certificate, ca->key) == 1;
+    ERR_clear_error();
+    return is;
+}
+
+/* ---- What is due. ---- */
+
+static bool is_aged(const struct pki *p, const struct holding *h)
+{
+    int64_t from, until, now = now_seconds(p);
+    if (h->certificate == NULL || !pki_life(h->certificate, &from, &until))
+        return true;
+    return now < from || now > until - (until - from) / 3;
+}
+
+unsigned pki_due(const struct pki *p)
+{
+    unsigned due = 0;
+    if (is_aged(p, &p->ca))
+        due |= PKI_CA;
+    if (is_aged(p, &p->serving) || !pki_has_hosts(p->serving.certificate, p->hosts))
+        due |= PKI_SERVING;
+    if (is_aged(p, &p->admin))
+        due |= PKI_ADMIN;
+    return due;
+}
+
+/* ---- Making. ---- */
+
+/* From now on, but no longer than the CA. */
+static void set_life(const struct pki *p, struct pki_subject *subject, int64_t seconds)
+{
+    int64_t from, until;
+    subject->not_before = now_seconds(p) - BACKDATE;
+    subject->not_after = now_seconds(p) + seconds;
+    if (subject->use != PKI_FOR_CA && pki_life(p->ca.certificate, &from, &until) && subject->not_after > until)
+        subject->not_after = until;
+}
+
+static int make_ca(struct pki *p, struct err *err)
+{
+    struct pki_subject subject = {.use = PKI_FOR_CA, .name = S("reeve-ca")};
+    struct holding h = {0};
+    int code = 0;
+    if (p->ca.key && EVP_PKEY_up_ref(p->ca.key) == 1)
+        h.key = p->ca.key;
+    else
+        code = pki_make_key(&h.key, err);
+    set_life(p, &subject, CA_LIFE);
+    if (code == 0)
+        code = pki_issue(h.key, &subject, &(struct pki_issuer){.key = h.key}, &h.certificate, err);
+    if (code < 0) {
+        holding_done(&h);
+        return code;
+    }
+    code = holding_replace(p, "ca.pem", &p->ca, &h, err);
+    return code < 0 ? code : pki_dir_sync(p->fd, p->dir.p, err);
+}
+
+/* A new key and a certificate for it. */
+static int make_leaf(struct pki *p, const struct pki_subject *subject, struct holding *ret, struct err *err)
+{
+    struct holding h = {0};
+    struct pki_issuer issuer = {p->ca.key, p->ca.certificate};
+    int code = pki_make_key(&h.key, err);
+    if (code == 0)
+        code = pki_issue(h.key, subject, &issuer, &h.certificate, err);
+    if (code < 0)
+        holding_done(&h);
+    else
+        *ret = h;
+    return code;
+}
+
+static int renew_leaf(struct pki *p, const char *name, struct holding *of, struct pki_subject *subject, struct err *err)
+{
+    struct holding h;
+    set_life(p, subject, LIFE);
+    int code = make_leaf(p, subject, &h, err);
+    return code < 0 ? code : holding_replace(p, name, of, &h, err);
+}
+
+int pki_renew(struct pki *p, unsigned *ret_renewed, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct pki_subject serving = {.use = PKI_FOR_SERVER, .name = S("kube-apiserver"), .hosts = p->hosts};
+    struct pki_subject admin = {.use = PKI_FOR_CLIENT, .name = S("kubernetes-admin"), .groups = {masters, 1}};
+    unsigned due = pki_due(p);
+    int code = 0;
+    *ret_renewed = 0;
+    if (due & PKI_CA)
+        code = make_ca(p, err);
+    if (code == 0 && (due & PKI_CA))
+        code = pki_file_replace(path_of(&scratch, p, "ca.crt"), p->ca.pem.certificate_pem, err);
+    if (code == 0 && (due & PKI_SERVING))
+        code = renew_leaf(p, "serving.pem", &p->serving, &serving, err);
+    if (code == 0 && (due & PKI_ADMIN))
+        code = renew_leaf(p, "admin.pem", &p->admin, &admin, err);
+    if (code == 0 && due)
+        code = pki_dir_sync(p->fd, p->dir.p, err);
+    if (code == 0)
+        *ret_renewed = due;
+    return code;
+}
+
+int pki_sign_client(struct pki *p, struct arena *a, const struct pki_client *client, struct pki_pair *ret,
+                    struct err *err)
+{
+    struct pki_subject subject = {.use = PKI_FOR_CLIENT, .name = client->user, .groups = client->groups};
+    struct holding h;
+    set_life(p, &subject, client->seconds);
+    int code = make_leaf(p, &subject, &h, err);
+    if (code < 0)
+        return code;
+    *ret = (struct pki_pair){pem_write_key(a, h.key), pem_write_certificate(a, h.certificate)};
+    holding_done(&h);
+    return ret->key_pem.n && ret->certificate_pem.n ? 0 : pem_fail(err, "write a key");
+}
+
+/* ---- Opening. ---- */
+
+/* Nothing else may be there when the CA is not: it would be of another one. */
+static int check_fresh(const struct pki *p, struct err *err)
+{
+    static const char *const others[] = {"serving.pem", "admin.pem", "sa.key"};
+    struct arena scratch ARENA_SCOPE = {0};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (pki_file_exists(path_of(&scratch, p, others[i])))
+            return err_set(
+                err, ERR_INVALID,
+                "%.*s/ca.pem is missing but %s is there: bring it back, or remove the whole directory to start "
+                "with new keys",
+                STR(p->dir), others[i]);
+    return 0;
+}
+
+static int open_ca(struct pki *p, struct err *err)
+{
+    int code = holding_read(p, "ca.pem", &p->ca, err);
+    if (code < 0)
+        return code;
+    if (p->ca.certificate == NULL) {
+        code = check_fresh(p, err);
+        return code < 0 ? code : make_ca(p, err);
+    }
+    if (X509_check_ca(p->ca.certificate) != 1 || !is_signed_by(&p->ca, &p->ca))
+        return err_set(err, ERR_INVALID, "%.*s/ca.pem is not the certificate of a CA", STR(p->dir));
+    return 0;
+}
+
+static int open_leaf(struct pki *p, const char *name, struct holding *of, struct err *err)
+{
+    int code = holding_read(p, name, of, err);
+    if (code == 0 && of->certificate && !is_signed_by(of, &p->ca))
+        code = err_set(err, ERR_INVALID,
+                       "%.*s/%s was not signed by ca.pem beside it: remove it, and a new one will be made", STR(p->dir),
+                       name);
+    return code;
+}
+
+static int open_token_key(struct pki *p, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    EVP_PKEY *key PEM_KEY_SCOPE = NULL;
+    const char *path = path_of(&scratch, p, "sa.key");
+    str text;
+    int code = pki_file_read(&scratch, path, &text, err);
+    if (code == 0) {
+        key = pem_read_key(text);
+        if (key == NULL || !pem_is_p256(key))
+            return err_set(err, ERR_INVALID, "%s is no unencrypted EC key on P-256", path);
+    } else {
+        if (code == ERR_NOT_FOUND)
+            code = pki_make_key(&key, err);
+        if (code == 0)
+            code = pki_file_replace(path, pem_write_key(&scratch, key), err);
+        if (code < 0)
+            return code;
+    }
+    p->token_key_pem = pem_write_key(&p->arena, key);
+    return p->token_key_pem.n ? 0 : pem_fail(err, "write a key");
+}
+
+/* The copy for people; whatever happened to it, it is made right again. */
+static int open_copy(struct pki *p, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const char *path = path_of(&scratch, p, "ca.crt");
+    str text;
+    if (pki_file_read(&scratch, path, &text, err) == 0 && str_eq(text, p->ca.pem.certificate_pem))
+        return 0;
+    return pki_file_replace(path, p->ca.pem.certificate_pem, err);
+}
+
+static int open_all(struct pki *p, struct err *err)
+{
+    unsigned renewed;
+    int code = pki_dir_open(p->dir.p, &p->fd, err);
+    if (code == 0)
+        code = open_ca(p, err);
+    if (code == 0)
+        code = open_token_key(p, err);
+    if (code == 0)
+        code = open_leaf(p, "serving.pem", &p->serving, err);
+    if (code == 0)
+        code = open_leaf(p, "admin.pem", &p->admin, err);
+    if (code == 0)
+        code = open_copy(p, err);
+    return code < 0 ? code : pki_renew(p, &renewed, err);
+}
+
+static struct strs all_hosts(struct arena *a, struct strs given)
+{
+    VEC(str) hosts = {0};
+    for (size_t i = 0; i < sizeof own_hosts / sizeof own_hosts[0]; i++)
+        *vec_push(a, &hosts) = own_hosts[i];
+    strs_each(given, it) * vec_push(a, &hosts) = str_dup(a, *it);
+    return (struct strs){hosts.p, hosts.n};
+}
+
+int pki_open(const struct pki_options *options, struct pki **ret, struct err *err)
+{
+    struct pki *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        abort();
+    p->clock = options->clock;
+    p->fd = -1;
+    p->dir = str_of(str_cstr(&p->arena, str_of(options->dir)));
+    p->hosts = all_hosts(&p->arena, options->hosts);
+    int code = open_all(p, err);
+    if (code < 0)
+        pki_close(p);
+    else
+        *ret = p;
+    return code;
+}
+
+void pki_close(struct pki *p)
+{
+    if (p == NULL)
+        return;
+    holding_done(&p->ca);
+    holding_done(&p->serving);
+    holding_done(&p->admin);
+    if (p->fd >= 0)
+        close(p->fd);
+    arena_done(&p->arena);
+    free(p);
+}
+
+/* ---- Looking. ---- */
+
+str pki_ca_pem(const struct pki *p)
+{
+    return p->ca.pem.certificate_pem;
+}
+
+struct pki_pair pki_serving(const struct pki *p)
+{
+    return p->serving.pem;
+}
+
+struct pki_pair pki_admin(const struct pki *p)
+{
+    return p->admin.pem;
+}
+
+str pki_token_key_pem(const struct pki *p)
+{
+    return p->token_key_pem;
+}

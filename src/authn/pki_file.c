@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "authn/pki_file.h"
+
+#include "authn/pki.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void close_fd(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+#define FD_SCOPE __attribute__((cleanup(close_fd)))
+
+/* Ours, and closed to everybody else. */
+static int check_private(const char *path, const struct stat *st, struct err *err)
+{
+    bool is_dir = S_ISDIR(st->st_mode);
+    if (st->st_uid != geteuid())
+        return err_set(err, ERR_INVALID, "%s belongs to user %u, not to user %u who runs this", path,
+                       (unsigned)st->st_uid, (unsigned)geteuid());
+    if (st->st_mode & 077)
+        return err_set(err, ERR_INVALID,
+                       "%s is open to others (mode %04o): say \"chmod %s %s\", if nobody has used that", path,
+                       (unsigned)(st->st_mode & 07777), is_dir ? "700" : "600", path);
+    return 0;
+}
+
+int pki_dir_open(const char *path, int *ret_fd, struct err *err)
+{
+    struct stat st;
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "make directory %s: %m", path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "open directory %s: %m", path);
+    int code = fstat(fd, &st) < 0 ? err_set(err, ERR_IO, "look at %s: %m", path) : check_private(path, &st, err);
+    if (code == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+        code = errno == EWOULDBLOCK ? err_set(err, ERR_CONFLICT, "%s is in use by another process", path)
+                                    : err_set(err, ERR_IO, "lock %s: %m", path);
+    if (code < 0)
+        close(fd);
+    else
+        *ret_fd = fd;
+    return code;
+}
+
+int pki_dir_sync(int fd, const char *path, struct err *err)
+{
+    return fsync(fd) < 0 ? err_set(err, ERR_IO, "sync directory %s: %m", path) : 0;
+}
+
+bool pki_file_exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+static int read_all(struct arena *a, int fd, const char *path, str *ret, struct err *err)
+{
+    char *text = arena_alloc(a, PKI_FILE_MAX);
+    size_t n = 0;
+    ssize_t got;
+    while ((got = read(fd, text + n, PKI_FILE_MAX - n)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(err, ERR_IO, "read %s: %m", path);
+        n += (size_t)got;
+        if (n == PKI_FILE_MAX)
+            return err_set(err, ERR_INVALID, "%s is too large for a key or certificate", path);
+    }
+    *ret = (str){text, n};
+    return 0;
+}
+
+int pki_file_read(struct arena *a, const char *path, str *ret, struct err *err)
+{
+    struct stat st;
+    int fd FD_SCOPE = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "open %s: %m", path);
+    if (fstat(fd, &st) < 0)
+        return err_set(err, ERR_IO, "look at %s: %m", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_INVALID, "%s is not a file", path);
+    int code = check_private(path, &st, err);
+    return code < 0 ? code : read_all(a, fd, path, ret, err);
+}
+
+static bool write_all(int fd, str text)
+{
+    for (size_t done = 0; done < text.n;) {
+        ssize_t n = write(fd, text.p + done, text.n - done);
+        if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return fsync(fd) == 0;
+}
+
+int pki_file_replace(const char *path, str text, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    char *beside = str_cstr(&scratch, str_fmt(&scratch, "%s.XXXXXX", path));
+    int fd = mkostemp(beside, O_CLOEXEC); /* mode 0600 */
+    if (fd < 0)
+        return err_set(err, ERR_IO, "make a file beside %s: %m", path);
+    bool is_written = write_all(fd, text);
+    int code = is_written
+                   ? 0
+                   : err_set(err, errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, "write %s: %m", beside);
+    close(fd);
+    if (code == 0 && rename(beside, path) < 0)
+        code = err_set(err, ERR_IO, "move %s to %s: %m", beside, path);
+    if (code < 0)
+        unlink(beside);
+    return code;
+}
+
+int pki_write_file(const char *path, str text, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    int code = pki_file_replace(path, text, err);
+    if (code < 0)
+        return code;
+    const char *dir = dirname(str_cstr(&scratch, str_of(path)));
+    int fd FD_SCOPE = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "open directory %s: %m", dir);
+    return pki_dir_sync(fd, dir, err);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: files that hold secrets: nobody else may read them, and they are there as a whole or not at all.
+ * Owns: nothing.
+ * Threads: no shared state.
+ * Errors: ERR_NOT_FOUND, ERR_IO, ERR_INVALID for files that others could read or change, ERR_CONFLICT for a directory that
+ *         another process holds. Texts name the path and what to do. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum { PKI_FILE_MAX = 64 * 1024 };
+
+/* The directory, made if absent, for this process alone while *ret_fd is open. */
+int pki_dir_open(const char *path, int *ret_fd, struct err *err);
+/* What was renamed in it stays so. */
+int pki_dir_sync(int fd, const char *path, struct err *err);
+bool pki_file_exists(const char *path);
+int pki_file_read(struct arena *a, const char *path, str *ret, struct err *err);
+/* The data is on disk and in its place afterwards; that the place itself is on disk needs pki_dir_sync. */
+int pki_file_replace(const char *path, str text, struct err *err);

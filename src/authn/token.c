@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The signature comes before everything else: of a token that we did not sign not one byte is interpreted. The header is not
+ * even parsed, only compared with the one text that we write for our key, so there is no algorithm to choose for a forger. */
+#include "authn/token.h"
+
+#include "authn/base64url.h"
+#include "authn/pem.h"
+#include "authn/token_parts.h"
+
+#include "json/json.h"
+
+#include <openssl/crypto.h>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
+#include <openssl/sha.h>
+
+#include <stdlib.h>
+
+enum {
+    HALF = 32, /* bytes of r, of s, of x and of y */
+    HALVES = 2 * HALF,
+    POINT = 1 + HALVES,                         /* 4, x, y */
+    SIGNATURE_TEXT = (HALVES * 4 + 2) / 3,      /* in base64url */
+    SIGNATURE_DER_MAX = 2 + 2 * (2 + HALF + 1), /* two integers that may need a zero in front, in a sequence */
+    PAYLOAD_MAX = (TOKEN_MAX_BYTES - 256 - SIGNATURE_TEXT) / 4 * 3, /* so that header and signature fit as well */
+};
+
+struct token_signer {
+    struct arena arena; /* of all texts */
+    EVP_PKEY *key;
+    str issuer, key_id;
+    str header; /* as it stands in a token: base64url, without the dot */
+    unsigned char point[POINT];
+};
+
+/* ---- The signer. ---- */
+
+static int describe_key(struct token_signer *s, struct err *err)
+{
+    unsigned char *spki = NULL, *point = NULL, digest[SHA256_DIGEST_LENGTH];
+    int spki_n = i2d_PUBKEY(s->key, &spki);
+    size_t point_n = EVP_PKEY_get1_encoded_public_key(s->key, &point);
+    bool is_good = spki_n > 0 && point_n == POINT && point[0] == POINT_CONVERSION_UNCOMPRESSED;
+    if (is_good) {
+        memcpy(s->point, point, POINT);
+        SHA256(spki, (size_t)spki_n, digest);
+        s->key_id = base64url_encode(&s->arena, (str){(char *)digest, sizeof digest});
+        str header = str_fmt(&s->arena, "{\"alg\":\"ES256\",\"kid\":\"%.*s\"}", STR(s->key_id));
+        s->header = base64url_encode(&s->arena, header);
+    }
+    OPENSSL_free(spki);
+    OPENSSL_free(point);
+    return is_good ? 0 : pem_fail(err, "tell the public half of a key");
+}
+
+int token_signer_new(str key_pem, str issuer, struct token_signer **ret, struct err *err)
+{
+    EVP_PKEY *key = pem_read_key(key_pem);
+    if (key == NULL || !pem_is_p256(key)) {
+        EVP_PKEY_free(key);
+        return err_set(err, ERR_INVALID, "the key for ServiceAccount tokens is no unencrypted EC key on P-256");
+    }
+    struct token_signer *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        abort();
+    s->key = key;
+    s->issuer = str_dup(&s->arena, issuer);
+    int code = describe_key(s, err);
+    if (code < 0)
+        token_signer_free(s);
+    else
+        *ret = s;
+    return code;
+}
+
+void token_signer_free(struct token_signer *s)
+{
+    if (s == NULL)
+        return;
+    EVP_PKEY_free(s->key);
+    arena_done(&s->arena);
+    free(s);
+}
+
+str token_signer_issuer(const struct token_signer *s)
+{
+    return s->issuer;
+}
+
+str token_signer_key_id(const struct token_signer *s)
+{
+    return s->key_id;
+}
+
+/* ---- Signatures: DER as libcrypto has them, r ‖ s as tokens have them. ---- */
+
+static bool der_to_halves(const unsigned char *der, size_t n, unsigned char halves[static HALVES])
+{
+    ECDSA_SIG *sig = d2i_ECDSA_SIG(NULL, &der, (long)n);
+    bool is_good = sig && BN_bn2binpad(ECDSA_SIG_get0_r(sig), halves, HALF) == HALF &&
+                   BN_bn2binpad(ECDSA_SIG_get0_s(sig), halves + HALF, HALF) == HALF;
+    ECDSA_SIG_free(sig);
+    return is_good;
+}
+
+static size_t halves_to_der(const unsigned char halves[static HALVES], unsigned char der[static SIGNATURE_DER_MAX])
+{
+    ECDSA_SIG *sig = ECDSA_SIG_new();
+    BIGNUM *r = BN_bin2bn(halves, HALF, NULL), *s = BN_bin2bn(halves + HALF, HALF, NULL);
+    int n = 0;
+    if (sig && r && s && ECDSA_SIG_set0(sig, r, s) == 1) {
+        unsigned char *at = der;
+        n = i2d_ECDSA_SIG(sig, NULL) <= SIGNATURE_DER_MAX ? i2d_ECDSA_SIG(sig, &at) : 0;
+    } else {
+        BN_free(r);
+        BN_free(s);
+    }
+    ECDSA_SIG_free(sig);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool sign(const struct token_signer *s, str text, unsigned char halves[static HALVES])
+{
+    unsigned char der[SIGNATURE_DER_MAX];
+    size_t n = sizeof der;
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    bool is_good = ctx && EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, s->key) == 1 &&
+                   EVP_DigestSign(ctx, der, &n, (const unsigned char *)text.p, text.n) == 1 &&
+                   der_to_halves(der, n, halves);
+    EVP_MD_CTX_free(ctx);
+    return is_good;
+}
+
+static bool is_signed(const struct token_signer *s, str text, const unsigned char halves[static HALVES])
+{
+    unsigned char der[SIGNATURE_DER_MAX];
+    size_t n = halves_to_der(halves, der);
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    bool is_good = n && ctx && EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, s->key) == 1 &&
+                   EVP_DigestVerify(ctx, der, n, (const unsigned char *)text.p, text.n) == 1;
+    EVP_MD_CTX_free(ctx);
+    ERR_clear_error();
+    return is_good;
+}
+
+/* ---- Whole tokens. ---- */
+
+int token_seal(const struct token_signer *s, struct arena *a, str payload, str *ret, struct err *err)
+{
+    unsigned char halves[HALVES];
+    if (payload.n > PAYLOAD_MAX)
+        return err_set(err, ERR_TOO_LARGE, "a token of %zu bytes would be too large", payload.n);
+    str text = str_fmt(a, "%.*s.%.*s", STR(s->header), STR(base64url_encode(a, payload)));
+    if (!sign(s, text, halves))
+        return pem_fail(err, "sign a token");
+    str signature = base64url_encode(a, (str){(char *)halves, sizeof halves});
+    *ret = str_fmt(a, "%.*s.%.*s", STR(text), STR(signature));
+    return 0;
+}
+
+int token_unseal(const struct token_signer *s, struct arena *a, str token, str *ret, struct err *err)
+{
+    str header, rest, payload, text, signature, halves;
+    if (token.n > TOKEN_MAX_BYTES || !str_cut(token, '.', &header, &rest) || !str_cut(rest, '.', &payload, &text) ||
+        !str_eq(header, s->header) || text.n != SIGNATURE_TEXT)
+        return err_set(err, ERR_UNAUTHORIZED, "invalid bearer token");
+    signature = text;
+    text = str_upto(token, token.n - SIGNATURE_TEXT - 1);
+    if (!base64url_decode(a, signature, &halves) || halves.n != HALVES ||
+        !is_signed(s, text, (const unsigned char *)halves.p))
+        return err_set(err, ERR_UNAUTHORIZED, "square/go-jose: error in cryptographic primitive");
+    if (!base64url_decode(a, payload, ret))
+        return err_set(err, ERR_UNAUTHORIZED, "invalid bearer token");
+    return 0;
+}
+
+int token_sign(const struct token_signer *s, struct arena *a, const struct token_claims *claims, str *ret,
+               struct err *err)
+{
+    return token_seal(s, a, token_claims_format(a, claims, s->issuer), ret, err);
+}
+
+int token_verify(const struct token_signer *s, struct arena *a, str token, struct token_claims *ret, struct err *err)
+{
+    str payload = {0};
+    int code = token_unseal(s, a, token, &payload, err);
+    return code < 0 ? code : token_claims_parse(a, payload, s->issuer, ret, err);
+}
+
+int token_check_time(const struct token_claims *claims, int64_t now, struct err *err)
+{
+    if (now + TOKEN_LEEWAY < claims->not_before)
+        return err_set(err, ERR_UNAUTHORIZED, "service account token is not valid yet");
+    if (now - TOKEN_LEEWAY > claims->expires)
+        return err_set(err, ERR_UNAUTHORIZED, "service account token has expired");
+    if (now + TOKEN_LEEWAY < claims->issued)
+        return err_set(err, ERR_UNAUTHORIZED, "service account token is issued in the future");
+    return 0;
+}
+
+/* ---- For OpenID clients: members in the order in which Kubernetes writes them. ---- */
+
+str token_jwks(const struct token_signer *s, struct arena *a)
+{
+    str x = base64url_encode(a, (str){(const char *)s->point + 1, HALF});
+    str y = base64url_encode(a, (str){(const char *)s->point + 1 + HALF, HALF});
+    return str_fmt(a,
+                   "{\"keys\":[{\"use\":\"sig\",\"kty\":\"EC\",\"kid\":\"%.*s\",\"crv\":\"P-256\",\"alg\":\"ES256\","
+                   "\"x\":\"%.*s\",\"y\":\"%.*s\"}]}",
+                   STR(s->key_id), STR(x), STR(y));
+}
+
+str token_openid_configuration(const struct token_signer *s, struct arena *a, str address)
+{
+    struct buf b = {.arena = a};
+    buf_add_str(&b, S("{\"issuer\":"));
+    json_encode_str(&b, s->issuer);
+    buf_add_str(&b, S(",\"jwks_uri\":"));
+    json_encode_str(&b, str_fmt(a, "https://%.*s/openid/v1/jwks", STR(address)));
+    buf_add_str(&b, S(",\"response_types_supported\":[\"id_token\"],\"subject_types_supported\":[\"public\"],"
+                      "\"id_token_signing_alg_values_supported\":[\"ES256\"]}"));
+    return buf_str(&b);
+}
