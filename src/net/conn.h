@@ -26,7 +26,8 @@ struct conn_user {
     void (*open)(void *ctx, struct conn *c);
     /* Bytes have come. Answers how many of them it took. */
     size_t (*input)(void *ctx, struct conn *c, str bytes);
-    /* The peer will send no more, though it may still be reading. NULL: the connection is dropped. */
+    /* The peer will send no more, though it may still be reading. Called with every service from then on, after what there
+     * was of input. NULL: the connection is dropped. */
     void (*end)(void *ctx, struct conn *c);
     /* There is room for so many bytes: append about that many, or nothing. Called again after all of it was written, until
      * nothing is appended; from then on after conn_wake or input. May be NULL as long as conn_send is enough. */
@@ -46,25 +47,27 @@ enum { CONN_POOL = 32 };
 
 struct conn_list {
     struct conn *first, *last;
+    size_t n;
 };
 
 struct conn_host {
     /* Set by the owner before conn_host_init. */
     struct loop *loop;
-    size_t pending_bytes; /* not yet taken by the peer; past it `output` is not asked */
+    size_t pending_bytes; /* not yet taken by the peer: past it `output` is not asked */
+    size_t
+        input_bytes; /* come and not yet taken by the user: past it nothing is read; at least what it needs at once */
     int64_t handshake_ns, idle_ns, stall_ns;
-    void (*on_closed)(void *ctx); /* may be NULL: a connection has gone, n counts it no more */
+    void (*on_closed)(void *ctx); /* may be NULL: a connection has gone, `all` counts it no more */
     void *ctx;
     /* To read. */
-    size_t n;              /* connections */
+    struct conn_list all;
     struct conn_list idle; /* by conn_set_idle, the longest first */
     /* Private. */
-    struct conn_list all, dirty;
+    struct conn_list dirty; /* to be served at the end of this turn */
     struct loop_work work;
     bool is_work_queued;
     struct buf pool[CONN_POOL];
     size_t n_pool;
-    struct err why;
 };
 
 void conn_host_init(struct conn_host *h);
@@ -92,13 +95,16 @@ void conn_set_user(struct conn *c, const struct conn_user *user, void *ctx);
 str conn_protocol(const struct conn *c);
 const struct tls_peer *conn_peer(const struct conn *c);
 str conn_remote(const struct conn *c);
-/* What went wrong; within `closed` only. ERR_NONE when it was closed in order. */
+/* What went wrong, within `closed`; NULL when it was closed in order. */
 const struct err *conn_why(const struct conn *c);
 struct loop *conn_loop(const struct conn *c);
 
 /* There is something to send: `output` is asked at the end of this turn. Cheap: a thousand calls are one. */
 void conn_wake(struct conn *c);
-/* Bytes that must go, whatever the room; copied. They leave before anything that output appends later. */
+/* Where bytes that must go, whatever the room, are appended; they leave at the end of this turn, before anything that output
+ * appends later. Good until the next call of any conn_ function. */
+struct buf *conn_out(struct conn *c);
+/* The same for bytes that are there already; copied. */
 void conn_send(struct conn *c, str bytes);
 /* Bytes not yet taken by the kernel. */
 size_t conn_pending(const struct conn *c);

@@ -22,7 +22,7 @@ struct exchange {
     struct http_server *server; /* NULL: the server has gone */
     struct exchange *prev, *next;
     struct buf body;
-    size_t charged; /* of the budget of all bodies */
+    size_t charged;    /* of the budget of all bodies */
     bool is_streaming; /* the session's: http_stream was called */
 };
 

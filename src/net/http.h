@@ -66,6 +66,12 @@ struct http_exchange {
 
 /* The first header of this name, or empty with p NULL. */
 str http_header(const struct http_exchange *x, str name);
+/* Names of headers, and tokens in them: equal but for the case of ASCII letters. */
+bool http_name_eq(str a, str b);
+/* Among the comma-separated tokens of a header's value. */
+bool http_list_has(str value, str token);
+/* "Not Found"; "Unknown" when there is no such code. */
+str http_reason(int status);
 
 /* Body and headers are copied or sent before this returns. */
 static inline void http_answer(struct http_exchange *x, int status, struct http_headers headers, str body)

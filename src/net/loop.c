@@ -284,18 +284,12 @@ void loop_defer_cancel(struct loop *l, struct loop_work *w)
 static void serve_deferred(struct loop *l)
 {
     struct loop_work mark = {0};
-    if (l->deferred == NULL)
-        return;
     loop_defer(l, &mark);
-    for (;;) {
-        struct loop_work *w = l->deferred;
+    for (struct loop_work *w = l->deferred; w && w != &mark; w = l->deferred) {
         l->deferred = w->next;
-        if (l->deferred == NULL)
-            l->deferred_end = &l->deferred;
-        if (w == &mark)
-            return;
         w->fn(w);
     }
+    loop_defer_cancel(l, &mark);
 }
 
 /* ---- Turns. ---- */

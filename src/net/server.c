@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND INT64_C(1000000000)
+
+static const struct http_limits defaults = {
+    .head_bytes = 64 << 10,
+    .headers = 200,
+    .body_bytes = 3 << 20,
+    .bodies_bytes = 256 << 20,
+    .connections = 20000,
+    .streams = 1000,
+    .pending_bytes = 256 << 10,
+    .handshake_ns = 10 * SECOND,
+    .head_ns = 10 * SECOND,
+    .body_ns = 30 * SECOND,
+    .idle_ns = 180 * SECOND,
+    .stall_ns = 60 * SECOND,
+};
+
+static struct http_limits with_defaults(struct http_limits l)
+{
+#define FILL(name) l.name = l.name ? l.name : defaults.name
+    FILL(head_bytes);
+    FILL(headers);
+    FILL(body_bytes);
+    FILL(bodies_bytes);
+    FILL(connections);
+    FILL(streams);
+    FILL(pending_bytes);
+    FILL(handshake_ns);
+    FILL(head_ns);
+    FILL(body_ns);
+    FILL(idle_ns);
+    FILL(stall_ns);
+#undef FILL
+    return l;
+}
+
+/* ---- Connections. ---- */
+
+static void on_open(void *ctx, struct conn *c)
+{
+    h1_session_start(ctx, c);
+}
+
+static void on_closed(void *ctx, struct conn *c)
+{
+    (void)ctx;
+    (void)c;
+}
+
+/* Until the protocol is known. */
+static const struct conn_user newcomer = {.open = on_open, .closed = on_closed};
+
+void server_welcome(struct http_server *s, int fd, str remote)
+{
+    if (s->conns.all.n >= s->limits.connections) {
+        s->stats.refused++;
+        if (s->conns.idle.first == NULL) {
+            (void)close(fd);
+            return;
+        }
+        conn_drop(s->conns.idle.first, ERR_NONE, NULL);
+    }
+    struct conn_options o = {.fd = fd, .tls = s->tls, .user = &newcomer, .ctx = s, .remote = remote};
+    if (conn_new(&s->conns, &o, NULL))
+        s->stats.accepted++;
+    else
+        s->stats.refused++;
+}
+
+static void on_connection_gone(void *ctx)
+{
+    server_settle(ctx);
+}
+
+/* ---- Draining. ---- */
+
+void server_settle(struct http_server *s)
+{
+    if (!s->is_draining || s->drained == NULL || s->is_drain_work_queued || s->conns.all.n || s->stats.exchanges)
+        return;
+    s->is_drain_work_queued = true; /* not from within whoever noticed it */
+    loop_defer(s->loop, &s->drain_work);
+}
+
+static void on_drained(struct loop_work *w)
+{
+    struct http_server *s = (struct http_server *)((char *)w - offsetof(struct http_server, drain_work));
+    void (*drained)(void *ctx) = s->drained;
+    s->is_drain_work_queued = false;
+    s->drained = NULL;
+    loop_timer_cancel(s->loop, &s->drain_timer);
+    drained(s->drained_ctx); /* which may free the server */
+}
+
+static void on_drain_timer(void *ctx)
+{
+    struct http_server *s = ctx;
+    conn_host_done(&s->conns);
+    if (s->drained && !s->is_drain_work_queued) {
+        s->is_drain_work_queued = true;
+        loop_defer(s->loop, &s->drain_work);
+    }
+}
+
+void http_server_drain(struct http_server *s, int64_t within_ns, void (*done)(void *ctx), void *ctx)
+{
+    s->is_draining = true;
+    s->drained = done;
+    s->drained_ctx = ctx;
+    listener_close(s);
+    loop_timer_set(s->loop, &s->drain_timer, within_ns);
+    conn_host_drain(&s->conns);
+    server_settle(s);
+}
+
+/* ---- Life. ---- */
+
+int http_server_new(struct loop *l, const struct http_server_options *o, struct http_server **ret, struct err *err)
+{
+    struct http_server *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        abort();
+    s->loop = l;
+    s->limits = with_defaults(o->limits);
+    s->handle = o->handle;
+    s->ctx = o->ctx;
+    s->tls = tls_ref(o->tls);
+    s->date_second = -1;
+    s->drain_timer = (struct loop_timer){.fn = on_drain_timer, .ctx = s};
+    s->drain_work.fn = on_drained;
+    s->conns = (struct conn_host){
+        .loop = l,
+        .pending_bytes = s->limits.pending_bytes,
+        .input_bytes = s->limits.head_bytes + 1, /* one past the limit shows that it is passed */
+        .handshake_ns = s->limits.handshake_ns,
+        .idle_ns = s->limits.idle_ns,
+        .stall_ns = s->limits.stall_ns,
+        .on_closed = on_connection_gone,
+        .ctx = s,
+    };
+    conn_host_init(&s->conns);
+    int rc = listener_open(s, o->host, o->port, err);
+    if (rc < 0) {
+        http_server_free(s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+void http_server_free(struct http_server *s)
+{
+    if (s == NULL)
+        return;
+    s->drained = NULL;
+    listener_close(s);
+    conn_host_done(&s->conns);
+    if (s->is_drain_work_queued)
+        loop_defer_cancel(s->loop, &s->drain_work);
+    loop_timer_cancel(s->loop, &s->drain_timer);
+    for (struct exchange *e = s->exchanges; e; e = e->next) /* those that are yet to be answered */
+        e->server = NULL;
+    tls_unref(s->tls);
+    free(s);
+}
+
+uint16_t http_server_port(const struct http_server *s)
+{
+    return s->listener.port;
+}
+
+void http_server_set_tls(struct http_server *s, struct tls_context *tls)
+{
+    tls_ref(tls);
+    tls_unref(s->tls);
+    s->tls = tls;
+}
+
+struct http_server_stats http_server_stats(const struct http_server *s)
+{
+    struct http_server_stats stats = s->stats;
+    stats.connections = s->conns.all.n;
+    return stats;
+}
+
+/* ---- For sessions. ---- */
+
+const struct http_limits *exchange_limits(const struct http_server *s)
+{
+    return &s->limits;
+}
+
+bool exchange_is_draining(const struct http_server *s)
+{
+    return s->is_draining;
+}
+
+str exchange_date(struct http_server *s)
+{
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    time_t second = (time_t)(clock_system.wall_ns(clock_system.ctx) / SECOND);
+    struct tm tm;
+    if (second != s->date_second && gmtime_r(&second, &tm)) {
+        s->date_second = second;
+        (void)snprintf(s->date, sizeof s->date, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[tm.tm_wday], tm.tm_mday,
+                       months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    }
+    return str_of(s->date);
+}

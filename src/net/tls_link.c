@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OpenSSL reads and writes the socket through a BIO of ours. It does two things that OpenSSL's own does not: no SIGPIPE, and
+ * after a read that came back short it knows that the socket is empty, which saves a system call with every request: the
+ * loop is edge-triggered and tells when there is more (tls_link_readable).
+ */
+#include "net/tls_link.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+struct tls_link {
+    struct tls_context *context;
+    SSL *ssl;
+    int fd;
+    bool is_dry;     /* nothing to read until tls_link_readable */
+    bool is_endless; /* the end has been seen: never dry again */
+    bool is_cut_off; /* …and read: without a goodbye, when OpenSSL complains */
+    bool is_bad_peer;
+    bool is_plain_http;
+    bool is_broken; /* after a failure OpenSSL must not be asked to say goodbye */
+    struct tls_peer peer;
+    unsigned char *der;
+};
+
+int tls_link_error(struct err *err, enum err_code code, const char *what)
+{
+    unsigned long e = ERR_peek_last_error();
+    const char *reason = e ? ERR_reason_error_string(e) : NULL;
+    ERR_clear_error();
+    return err_set(err, code, "%s: %s", what, reason ? reason : "not in the form expected");
+}
+
+/* ---- The socket, as OpenSSL sees it. ---- */
+
+static int socket_read(BIO *bio, char *p, int n)
+{
+    struct tls_link *l = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    if (l->is_dry) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    ssize_t got;
+    do
+        got = recv(l->fd, p, (size_t)n, 0);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        BIO_set_retry_read(bio);
+    l->is_dry = got < n && got != 0 && !l->is_endless;
+    l->is_cut_off = got == 0;
+    return (int)got;
+}
+
+static int socket_write(BIO *bio, const char *p, int n)
+{
+    struct tls_link *l = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    ssize_t put;
+    do
+        put = send(l->fd, p, (size_t)n, MSG_NOSIGNAL);
+    while (put < 0 && errno == EINTR);
+    if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        BIO_set_retry_write(bio);
+    return (int)put;
+}
+
+static long socket_ctrl(BIO *bio, int cmd, long n, void *p)
+{
+    (void)bio;
+    (void)n;
+    (void)p;
+    return cmd == BIO_CTRL_FLUSH; /* nothing is kept back */
+}
+
+BIO_METHOD *tls_link_socket_method(void)
+{
+    BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "socket");
+    if (m && BIO_meth_set_read(m, socket_read) && BIO_meth_set_write(m, socket_write) &&
+        BIO_meth_set_ctrl(m, socket_ctrl))
+        return m;
+    abort();
+}
+
+/* ---- Life. ---- */
+
+struct tls_link *tls_link_new(struct tls_context *c, int fd, struct err *err)
+{
+    struct tls_link *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        abort();
+    l->context = tls_ref(c);
+    l->fd = fd;
+    l->ssl = SSL_new(c->ssl);
+    BIO *bio = BIO_new(c->socket);
+    if (l->ssl == NULL || bio == NULL || SSL_set_app_data(l->ssl, l) != 1 ||
+        (c->sni && SSL_set_tlsext_host_name(l->ssl, c->sni) != 1)) {
+        tls_link_error(err, ERR_IO, "set up TLS");
+        BIO_free(bio);
+        tls_link_free(l);
+        return NULL;
+    }
+    BIO_set_data(bio, l);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(l->ssl, bio, bio);
+    if (c->is_server)
+        SSL_set_accept_state(l->ssl);
+    else
+        SSL_set_connect_state(l->ssl);
+    return l;
+}
+
+void tls_link_free(struct tls_link *l)
+{
+    if (l == NULL)
+        return;
+    SSL_free(l->ssl);
+    OPENSSL_free(l->der);
+    tls_unref(l->context);
+    free(l);
+}
+
+void tls_link_readable(struct tls_link *l, bool is_end)
+{
+    l->is_dry = false;
+    l->is_endless = l->is_endless || is_end;
+}
+
+/* ---- The peer. ---- */
+
+int tls_link_verify(X509_STORE_CTX *store, void *unused)
+{
+    (void)unused;
+    SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct tls_link *l = SSL_get_app_data(ssl);
+    if (X509_verify_cert(store) != 1)
+        l->is_bad_peer = true;
+    ERR_clear_error();
+    X509_STORE_CTX_set_error(store, X509_V_OK);
+    return 1;
+}
+
+/* Fills in what a client showed. Whatever cannot be understood is bad. */
+static void know_peer(struct tls_link *l)
+{
+    struct tm tm;
+    X509 *x = SSL_get0_peer_certificate(l->ssl);
+    if (x == NULL)
+        return;
+    l->peer.state = TLS_PEER_BAD;
+    if (l->is_bad_peer || ASN1_TIME_to_tm(X509_get0_notAfter(x), &tm) != 1)
+        return;
+    int n = i2d_X509(x, &l->der);
+    if (n <= 0)
+        return;
+    l->peer = (struct tls_peer){
+        .state = TLS_PEER_GOOD, .der = {(char *)l->der, (size_t)n}, .not_after = (int64_t)timegm(&tm)};
+}
+
+const struct tls_peer *tls_link_peer(const struct tls_link *l)
+{
+    return &l->peer;
+}
+
+str tls_link_protocol(const struct tls_link *l)
+{
+    const unsigned char *p;
+    unsigned n;
+    SSL_get0_alpn_selected(l->ssl, &p, &n);
+    return (str){(const char *)p, n};
+}
+
+/* ---- Bytes. ---- */
+
+/* What an unsuccessful call means. */
+static int outcome(struct tls_link *l, int rc, const char *what, struct err *err)
+{
+    int saved = errno;
+    int why = SSL_get_error(l->ssl, rc);
+    if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE)
+        return TLS_AGAIN;
+    if (why == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    l->is_broken = true;
+    long verified = SSL_get_verify_result(l->ssl);
+    if (l->is_cut_off) {
+        err_set(err, ERR_IO, "%s: the connection ended unexpectedly", what);
+    } else if (why == SSL_ERROR_SYSCALL) {
+        errno = saved;
+        err_set(err, ERR_IO, "%s: %m", what);
+    } else if (!l->context->is_server && verified != X509_V_OK) {
+        err_set(err, ERR_IO, "%s: the server's certificate: %s", what, X509_verify_cert_error_string(verified));
+    } else {
+        l->is_plain_http = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST;
+        tls_link_error(err, ERR_IO, what);
+    }
+    ERR_clear_error();
+    return TLS_FAILED;
+}
+
+int tls_link_handshake(struct tls_link *l, struct err *err)
+{
+    ERR_clear_error();
+    int rc = SSL_do_handshake(l->ssl);
+    if (rc != 1) {
+        rc = outcome(l, rc, "TLS handshake", err);
+        return rc == 0 ? TLS_FAILED : rc;
+    }
+    if (l->context->is_server)
+        know_peer(l);
+    return 0;
+}
+
+bool tls_link_is_plain_http(const struct tls_link *l)
+{
+    return l->is_plain_http;
+}
+
+ssize_t tls_link_read(struct tls_link *l, void *p, size_t n, struct err *err)
+{
+    size_t got;
+    ERR_clear_error();
+    int rc = SSL_read_ex(l->ssl, p, n, &got);
+    return rc == 1 ? (ssize_t)got : outcome(l, rc, "read", err);
+}
+
+ssize_t tls_link_write(struct tls_link *l, const void *p, size_t n, struct err *err)
+{
+    size_t put;
+    ERR_clear_error();
+    int rc = SSL_write_ex(l->ssl, p, n, &put);
+    if (rc == 1)
+        return (ssize_t)put;
+    rc = outcome(l, rc, "write", err);
+    return rc == 0 ? TLS_FAILED : rc;
+}
+
+void tls_link_goodbye(struct tls_link *l)
+{
+    if (l->is_broken || !SSL_is_init_finished(l->ssl))
+        return;
+    ERR_clear_error();
+    (void)SSL_shutdown(l->ssl);
+    ERR_clear_error();
+}
