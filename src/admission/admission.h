@@ -4,8 +4,10 @@
  * Threads: the loop thread; steps look at the world only through the facts passed in.
  * Errors: a code, and the Status that the client gets.
  *
- *   mutate    requester recorded ─► ServiceAccount of pods ─► rules of aggregated roles
- *   validate  namespace exists and stays ─► owners may be blocked ─► protected objects stay */
+ *   mutate    namespace is there and stays ─► requester recorded ─► ServiceAccounts ─► rules of aggregated roles
+ *   validate  owners may be blocked
+ *
+ * The first step stands there because Kubernetes asks for the namespace before it looks at the object. */
 #pragma once
 
 #include "authz/aggregate.h"
@@ -18,7 +20,7 @@ enum admission_operation { ADMISSION_CREATE, ADMISSION_UPDATE, ADMISSION_DELETE 
 /* How a step asks about other objects. Answers are of this moment. */
 struct admission_facts {
     const struct authz_index *authz;
-    const struct aggregate_index *aggregates;
+    const struct aggregate_index *aggregates; /* NULL: somebody else keeps aggregated roles */
     /* The object, decoded into the arena, or NULL; *ret_revision is what the decision then depends on. */
     const struct json *(*get)(void *ctx, struct arena *a, str group, str resource, str namespace, str name,
                               uint64_t *ret_revision);

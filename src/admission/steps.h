@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the single steps of admission, one file each. Private to this folder.
+ * Owns: nothing.
+ * Threads: the loop thread.
+ * Errors: 0, or a negative code with ret->status set. */
+#pragma once
+
+#include "admission/admission.h"
+
+typedef int admission_step(const struct admission_facts *facts, const struct admission_write *write,
+                           struct admission_outcome *ret);
+
+/* namespaces.c: what is in a namespace needs one that is there and stays; some namespaces are not deleted. */
+admission_step namespaces_step;
+/* requester.c: installs tell who asked for them, and nobody else does. */
+admission_step requester_step;
+/* accounts.c: the ServiceAccount of a pod, and of a Secret that is to hold its token. */
+admission_step accounts_step;
+/* aggregation.c: an aggregated ClusterRole has the rules that its selectors select. */
+admission_step aggregation_step;
+/* owners.c: who blocks the deletion of an owner must be able to unblock it. */
+admission_step owners_step;
+
+/* Refuses: `pods "x" is forbidden: why`. */
+int step_forbid(const struct admission_write *write, str why, struct admission_outcome *ret);
+/* The object's name as messages have it: what will be made up is told by generateName. */
+str step_name(const struct admission_write *write);
+bool step_is(const struct admission_write *write, const char *group, const char *plural);
