@@ -113,11 +113,10 @@ void api_warn(struct api_request *r, str text);
  * itself only api, x, route.kind, route.verb and released are good afterwards. */
 void api_forget(struct api_request *r);
 
-/* Body of a request as a tree of the kind expected: JSON, YAML or protobuf by Content-Type. kind may be NULL: no protobuf. See
- * body.c for the texts of refusals; a false answer means that the request was refused. */
+/* The body of a request as an object of the kind expected (JSON, YAML or protobuf by Content-Type): types checked, unknown
+ * fields dropped and told as fieldValidation asks for, defaults filled in. False: the request was refused. See decode.h. */
 struct body {
     struct json object;
-    struct json_notes duplicates;
     bool was_protobuf;
 };
 
