@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/patch.h"
+
+#include "object/go_text.h"
+#include "object/object.h"
+#include "object/strategic.h"
+#include "json/patch.h"
+
+/* ---- The type. ---- */
+
+bool patch_type_parse(struct write *w, const struct kind *kind)
+{
+    str type = decode_media_type(w->r);
+    bool is_common = str_eq(type, PATCH_JSON) || str_eq(type, PATCH_MERGE) || str_eq(type, PATCH_APPLY);
+    w->patch_type = type;
+    if (is_common || (str_eq(type, PATCH_STRATEGIC) && kind->shape))
+        return true;
+    /* The real server asks its router first, which knows all four for every kind. */
+    w->status =
+        str_eq(type, PATCH_STRATEGIC)
+            ? status_unsupported_media_type(&w->work, S("application/json-patch+json, application/merge-patch+json, "
+                                                        "application/apply-patch+yaml"))
+            : status_unsupported_patch(&w->work);
+    return false;
+}
+
+/* ---- Applying one. ---- */
+
+/* Everything one patch works on. */
+struct patching {
+    struct write *w;
+    const struct kind *kind;
+    struct json patch;
+    struct json_notes duplicates; /* in the patch itself */
+    struct json patched;
+};
+
+static int refuse(struct write *w, struct json status)
+{
+    w->status = status;
+    return ERR_BAD_REQUEST;
+}
+
+static const char *type_of(const struct json *v)
+{
+    static const char *const names[] = {"null", "bool", "number", "number", "number", "string", "array", "object"};
+    return names[json_type(v)];
+}
+
+/* With fieldValidation=Ignore the patch is decoded only once, and the error comes as it is. */
+static int undecodable(struct patching *p, const char *why)
+{
+    struct write *w = p->w;
+    bool is_wrapped = !str_eq(w->patch_type, PATCH_STRATEGIC) && w->options.strictness != STRICTNESS_IGNORE;
+    str text = str_fmt(&w->work, "%s%s", is_wrapped ? "error decoding patch: " : "", why);
+    return refuse(w, status_bad_request(&w->work, decode_show(&w->work, text)));
+}
+
+static int read_patch(struct patching *p)
+{
+    struct write *w = p->w;
+    struct err err = {0};
+    bool is_list = str_eq(w->patch_type, PATCH_JSON);
+    if (json_decode(&w->work, w->r->x->body, NULL, &p->duplicates, &p->patch, &err) < 0)
+        return err.code == ERR_TOO_LARGE ? refuse(w, status_of_err(&w->work, &err)) : undecodable(p, err.msg);
+    if (is_list ? json_is_arr(&p->patch) : json_is_obj(&p->patch))
+        return 0;
+    if (json_is_null(&p->patch)) { /* Go decodes null into an empty value */
+        p->patch = is_list ? json_arr() : json_obj();
+        return 0;
+    }
+    err_set(&err, ERR_BAD_REQUEST, "json: cannot unmarshal %s into Go value of type %s", type_of(&p->patch),
+            is_list ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
+    return undecodable(p, err.msg);
+}
+
+static int patch_by_list(struct patching *p, const struct json *doc)
+{
+    struct write *w = p->w;
+    struct err err = {0};
+    if (p->patch.n > PATCH_MAX_OPS) {
+        err_set(&err, ERR_TOO_LARGE,
+                "Request entity too large: The allowed maximum operations in a JSON patch is %d, got %u", PATCH_MAX_OPS,
+                p->patch.n);
+        return refuse(w, status_of_err(&w->work, &err));
+    }
+    if (json_patch(&w->work, doc, &p->patch, &p->patched, &err) == 0)
+        return 0;
+    return refuse(w, err.code == ERR_TOO_LARGE ? status_of_err(&w->work, &err) : status_bad_patch(&w->work));
+}
+
+static int patch_strategically(struct patching *p, const struct json *doc)
+{
+    struct write *w = p->w;
+    struct err err = {0};
+    if (strategic_patch(&w->work, p->kind->shape, doc, &p->patch, &p->patched, &err) == 0)
+        return 0;
+    return refuse(w, err.code == ERR_INTERNAL  ? status_unknown(&w->work, decode_show(&w->work, str_of(err.msg)))
+                     : err.code == ERR_INVALID ? status_bad_patch(&w->work)
+                                               : status_of_err(&w->work, &err));
+}
+
+/* ---- The result. ---- */
+
+/* ` "" is invalid: patch: Invalid value: "…": why`: the value is the result, or the patch itself if it was strategic. */
+static int invalid(struct patching *p, str why)
+{
+    struct write *w = p->w;
+    struct field_errors errs = {.arena = &w->work};
+    struct buf shown = {.arena = &w->work};
+    if (str_eq(w->patch_type, PATCH_STRATEGIC))
+        go_text(&shown, &p->patch);
+    else
+        json_encode(&shown, &p->patched, 0);
+    field_error_add(&errs, FIELD_INVALID, S("patch"), field_quote(&w->work, buf_str(&shown)), "%.*s", STR(why));
+    return refuse(w, status_invalid(&w->work, (struct status_subject){0}, &errs));
+}
+
+/* A patch cannot make an object of another kind out of it. */
+static bool is_same_kind(const struct patching *p)
+{
+    struct write *w = p->w;
+    return json_is_obj(&p->patched) && str_eq(object_kind(&p->patched), str_of(p->kind->kind)) &&
+           str_eq(object_api_version(&p->patched), decode_api_version(&w->work, p->kind));
+}
+
+static int decode_result(struct patching *p)
+{
+    struct write *w = p->w;
+    struct err err = {0};
+    struct strict_notes notes = {0};
+    bool is_list = str_eq(w->patch_type, PATCH_JSON);
+    bool is_quiet = w->options.strictness == STRICTNESS_IGNORE;
+    if (!is_same_kind(p))
+        return invalid(p, str_fmt(&w->work,
+                                  "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
+                                  "\"pkg/api/legacyscheme/scheme.go:30\"",
+                                  STR(object_kind(&p->patched)), STR(object_api_version(&p->patched))));
+    for (size_t i = 0; !is_quiet && i < p->duplicates.duplicates.n; i++) {
+        strict_note_duplicate(&w->work, &notes, p->duplicates.duplicates.p[i]);
+        if (is_list) {
+            str *note = &notes.list.p[notes.list.n - 1];
+            *note = str_fmt(&w->work, "json patch %.*s", STR(*note));
+        }
+    }
+    struct json object = json_dup(&w->work, &p->patched);
+    if (decode_object(w->api, &w->work, p->kind, &object, NULL, is_quiet ? NULL : &notes, &err) < 0)
+        return invalid(p, decode_show(&w->work, str_of(err.msg)));
+    if (notes.list.n && w->options.strictness == STRICTNESS_STRICT) {
+        struct buf why = {.arena = &w->work};
+        strict_notes_format(&why, &notes);
+        return invalid(p, buf_str(&why));
+    }
+    write_warn_all(w, &notes);
+    p->patched = object;
+    return 0;
+}
+
+int patch_apply(struct write *w, const struct kind *kind, const struct json *doc, struct json *ret)
+{
+    struct patching p = {.w = w, .kind = kind};
+    int rc = read_patch(&p);
+    if (rc < 0)
+        return rc;
+    if (str_eq(w->patch_type, PATCH_JSON))
+        rc = patch_by_list(&p, doc);
+    else if (str_eq(w->patch_type, PATCH_STRATEGIC))
+        rc = patch_strategically(&p, doc);
+    else
+        p.patched = json_merge_patch(&w->work, doc, &p.patch);
+    if (rc < 0 || (rc = decode_result(&p)) < 0)
+        return rc;
+    *ret = p.patched;
+    return 0;
+}

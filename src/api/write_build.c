@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what a client wants to what may be stored: the order in which everybody has a say about a new object or a change. */
+#include "api/write_parts.h"
+
+#include "api/scale.h"
+#include "api/schemas.h"
+#include "api/value.h"
+#include "authz/escalation.h"
+#include "authz/validate.h"
+#include "object/object.h"
+#include "object/strategy.h"
+
+/* ---- Small things. ---- */
+
+struct meta_place write_place(const struct write *w)
+{
+    return (struct meta_place){.kind = w->kind, .namespace = w->namespace, .name = w->name};
+}
+
+str write_part(const struct write *w)
+{
+    return str_eq(w->subresource, S("scale")) ? (str){0} : w->subresource;
+}
+
+struct status_subject write_subject(const struct write *w, str name)
+{
+    return (struct status_subject){str_of(w->kind->group), str_of(w->kind->plural), name};
+}
+
+struct status_subject write_subject_kind(const struct write *w, str name)
+{
+    return (struct status_subject){str_of(w->kind->group), str_of(w->kind->kind), name};
+}
+
+enum write_step write_refused(struct write *w, struct json status)
+{
+    w->status = status;
+    return WRITE_REFUSED;
+}
+
+enum write_step write_failed(struct write *w, const struct err *err)
+{
+    /* Kubernetes gives no reason for what it did not foresee. */
+    return write_refused(w, err->code == ERR_INTERNAL
+                                ? status_unknown(&w->work, decode_show(&w->work, str_of(err->msg)))
+                                : status_of_err(&w->work, err));
+}
+
+void write_warn(struct write *w, str text)
+{
+    *vec_push(&w->work, &w->warnings) = text;
+}
+
+void write_warn_all(struct write *w, const struct strict_notes *notes)
+{
+    for (size_t i = 0; i < notes->list.n; i++)
+        write_warn(w, notes->list.p[i]);
+}
+
+int write_load(struct write *w, str name, struct err *err)
+{
+    struct store_item item;
+    str namespace = w->kind->namespaced ? w->namespace : (str){0};
+    int rc = value_get(w->api, &w->work, w->kind, namespace, name, &w->current, &item, err);
+    w->exists = rc == 0;
+    w->revision = rc == 0 ? item.revision : 0;
+    w->stored = rc == 0 ? item.value : (str){0};
+    return rc;
+}
+
+bool write_may_create(struct write *w)
+{
+    const struct api_request *r = w->r;
+    struct authz_attributes what = route_attributes(r);
+    what.verb = S("create");
+    struct authz_decision decision = authz_check(w->api->authz, &r->who, &what, &w->work);
+    if (decision.allowed)
+        return true;
+    struct status_attempt attempt = {
+        .user = r->who.user,
+        .verb = what.verb,
+        .group = what.group,
+        .resource = what.resource,
+        .subresource = what.subresource,
+        .namespace = what.namespace,
+        .name = what.name,
+    };
+    w->status = status_forbidden_attempt(&w->work, &attempt, decision.reason);
+    return false;
+}
+
+/* ---- What everybody has to say. ---- */
+
+void write_dedup_owners(struct write *w)
+{
+    struct meta_warnings warnings = {.arena = &w->work};
+    meta_dedup_owners(&w->work, &w->next, &warnings);
+    vec_each(&warnings.list, text) write_warn(w, *text);
+}
+
+static void warn_finalizers(struct write *w)
+{
+    struct meta_warnings warnings = {.arena = &w->work};
+    meta_warn_finalizers(&warnings, w->kind, &w->next, w->is_create ? NULL : &w->current);
+    vec_each(&warnings.list, text) write_warn(w, *text);
+}
+
+static struct admission_write admission_of(struct write *w)
+{
+    return (struct admission_write){
+        .arena = &w->work,
+        .operation = w->is_create ? ADMISSION_CREATE : ADMISSION_UPDATE,
+        .kind = w->kind,
+        .namespace = w->kind->namespaced ? w->namespace : (str){0},
+        .name = w->name.n ? w->name : object_name(&w->next),
+        .subresource = w->subresource,
+        .who = &w->r->who,
+        .object = &w->next,
+        .current = w->is_create ? NULL : &w->current,
+        .is_dry_run = w->options.is_dry_run,
+    };
+}
+
+static bool mutate(struct write *w)
+{
+    struct admission_write admission = admission_of(w);
+    if (admission_mutate(&w->api->facts, &admission, &w->admission) < 0) {
+        w->status = w->admission.status;
+        return false;
+    }
+    write_dedup_owners(w);
+    return true;
+}
+
+/* Nobody gives what they do not have. */
+static bool may_grant(struct write *w)
+{
+    struct escalation_write grant = {
+        .kind = w->kind,
+        .namespace = w->kind->namespaced ? w->namespace : (str){0},
+        .name = w->name,
+        .object = &w->next,
+        .current = w->is_create ? NULL : &w->current,
+    };
+    return escalation_check(&w->work, w->api->authz, &w->r->who, &grant, &w->status) == 0;
+}
+
+static bool admit(struct write *w)
+{
+    struct admission_write admission = admission_of(w);
+    if (admission_validate(&w->api->facts, &admission, &w->admission) < 0) {
+        w->status = w->admission.status;
+        return false;
+    }
+    vec_each(&w->admission.warnings, text) write_warn(w, *text);
+    return true;
+}
+
+/* ---- Validation. ---- */
+
+/* A body may name another Kind than the path does: custom kinds find out here. */
+static bool has_other_kind(struct write *w, struct field_errors *errs)
+{
+    str kind = object_kind(&w->next);
+    if (!(w->kind->flags & KIND_CUSTOM) || str_eq(kind, str_of(w->kind->kind)))
+        return false;
+    field_error_add(errs, FIELD_INVALID, S("kind"), field_quote(errs->arena, kind), "must be %s", w->kind->kind);
+    return true;
+}
+
+static void validate_custom(struct write *w, struct field_errors *errs)
+{
+    const struct schema *schema;
+    struct err err = {0};
+    if (schemas_get(w->api->schemas, w->kind, &schema, &err) < 0) {
+        field_error_add(errs, FIELD_INTERNAL, (str){0}, (str){0}, "%s", err.msg);
+        return;
+    }
+    if (schema && str_eq(w->subresource, S("status"))) {
+        const struct json *status = json_get(&w->next, S("status"));
+        if (status)
+            schema_validate(schema_property(schema_root(schema), S("status")), S("status"), status, errs);
+    } else if (schema) {
+        schema_validate(schema_root(schema), (str){0}, &w->next, errs);
+    }
+    scale_validate(errs, w->kind, w->subresource, &w->next);
+}
+
+static void validate_create(struct write *w, struct field_errors *errs)
+{
+    const struct kind *kind = w->kind;
+    if (has_other_kind(w, errs))
+        return;
+    meta_validate(errs, kind, &w->next);
+    if (kind->flags & KIND_CUSTOM)
+        validate_custom(w, errs);
+    else if (rbac_kind_of(kind) != AUTHZ_UNKNOWN)
+        rbac_validate(errs, kind, &w->next);
+    else
+        strategy_validate(errs, kind, &w->next);
+}
+
+static void validate_update(struct write *w, struct field_errors *errs)
+{
+    const struct kind *kind = w->kind;
+    if (has_other_kind(w, errs))
+        return;
+    meta_validate_update(errs, kind, &w->next, &w->current);
+    if (kind->flags & KIND_CUSTOM)
+        validate_custom(w, errs);
+    else if (rbac_kind_of(kind) != AUTHZ_UNKNOWN)
+        rbac_validate_update(errs, kind, &w->next, &w->current);
+    else
+        strategy_validate_update(errs, kind, write_part(w), &w->next, &w->current);
+}
+
+static bool is_valid(struct write *w, void (*validate)(struct write *w, struct field_errors *errs))
+{
+    struct field_errors errs = {.arena = &w->work};
+    validate(w, &errs);
+    if (errs.list.n == 0)
+        return true;
+    struct status_subject about = write_subject_kind(w, object_name(&w->next));
+    if (w->kind->flags & KIND_CUSTOM)
+        about.kind = object_kind(&w->next);
+    w->status = status_invalid(&w->work, about, &errs);
+    return false;
+}
+
+/* ---- A new object. ---- */
+
+/* What the server gives every new object. A resourceVersion is refused only in the end: *ret_version. */
+static int fill_new(struct write *w, bool *ret_has_version, struct err *err)
+{
+    struct arena *a = &w->work;
+    struct json *meta = meta_of(a, &w->next);
+    const struct json *sent = json_get(meta, S("managedFields"));
+    struct json managed = sent ? *sent : json_null();
+    uint64_t version = 0;
+    *ret_has_version = str_to_uint64(json_get_text(meta, S("resourceVersion")), &version) && version;
+    json_remove(meta, S("resourceVersion"));
+    struct meta_place place = write_place(w);
+    struct meta_sources sources = {&w->api->options.clock, &w->api->options.random};
+    int rc = meta_prepare_create(a, &place, &sources, &w->next, err);
+    if (rc < 0)
+        return rc;
+    if (!json_is_null(&managed))
+        json_set(a, meta_of(a, &w->next), S("managedFields"), managed);
+    strategy_prepare_create(a, w->kind, &w->next);
+    return 0;
+}
+
+/* A POST may meet an object of the same name; made-up names are tried again with others. */
+static enum write_step refuse_existing(struct write *w, bool is_generated)
+{
+    struct status_subject about = write_subject(w, object_name(&w->next));
+    struct json status =
+        is_generated ? status_generate_name_conflict(&w->work, about) : status_already_exists(&w->work, about);
+    if (object_is_deleting(&w->current)) {
+        str text = json_get_text(&status, S("message"));
+        json_set(&w->work, &status, S("message"),
+                 json_str(str_fmt(&w->work, "object is being deleted: %.*s", STR(text))));
+    }
+    return write_refused(w, status);
+}
+
+static bool make_other_name(struct write *w)
+{
+    struct json *meta = meta_of(&w->work, &w->next);
+    struct err err = {0};
+    for (int i = 1; i < META_NAME_TRIES; i++) {
+        str name = meta_generate_name(&w->work, &w->api->options.random, json_get_text(meta, S("generateName")));
+        json_set(&w->work, meta, S("name"), json_str(name));
+        if (write_load(w, name, &err) == ERR_NOT_FOUND)
+            return true;
+    }
+    return false;
+}
+
+enum write_step write_next_create(struct write *w)
+{
+    struct err err = {0};
+    bool has_version, is_generated = object_name(&w->next).n == 0;
+    bool is_post = w->name.n == 0;
+    w->is_create = true;
+    w->code = 201;
+    if (!mutate(w) || !may_grant(w))
+        return WRITE_REFUSED;
+    if (fill_new(w, &has_version, &err) < 0)
+        return write_failed(w, &err);
+    if (!is_valid(w, validate_create))
+        return WRITE_REFUSED;
+    warn_finalizers(w);
+    if ((!is_post && !write_may_create(w)) || !admit(w))
+        return WRITE_REFUSED;
+    if (has_version)
+        return write_refused(w,
+                             status_unknown(&w->work, S("resourceVersion should not be set on objects to be created")));
+    int rc = is_post ? write_load(w, object_name(&w->next), &err) : ERR_NOT_FOUND;
+    if (rc < 0 && rc != ERR_NOT_FOUND)
+        return write_failed(w, &err);
+    if (rc == 0 && !(is_generated && make_other_name(w)))
+        return refuse_existing(w, is_generated);
+    if (write_is_crd(w->kind))
+        write_crd_settle(w);
+    return WRITE_STORE;
+}
+
+/* ---- A change. ---- */
+
+static void prepare_update(struct write *w)
+{
+    struct arena *a = &w->work;
+    strategy_prepare_update(a, w->kind, write_part(w), &w->next, &w->current);
+    meta_prepare_update(a, w->kind, &w->next, &w->current);
+}
+
+enum write_step write_next_update(struct write *w)
+{
+    w->code = 200;
+    if (!mutate(w) || !may_grant(w))
+        return WRITE_REFUSED;
+    if (meta_check_version(&w->work, w->kind, &w->next, &w->current, &w->status) < 0)
+        return WRITE_REFUSED;
+    prepare_update(w);
+    if (!is_valid(w, validate_update))
+        return WRITE_REFUSED;
+    if (write_part(w).n == 0)
+        warn_finalizers(w);
+    if (!admit(w))
+        return WRITE_REFUSED;
+    if (write_is_crd(w->kind) && w->subresource.n == 0)
+        write_crd_settle(w);
+    if (meta_is_gone_after(w->kind, &w->next, &w->current))
+        return WRITE_REMOVE;
+    if (meta_is_unchanged(&w->next, &w->current))
+        return WRITE_SAME;
+    return WRITE_STORE;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DELETE of a collection: one deletion after the other, a few at a time, each as if it had been asked for alone. The answer is
+ * the list of what was there. */
+#include "api/write_parts.h"
+
+#include "api/read.h"
+#include "api/value.h"
+#include "object/object.h"
+
+#include <stdlib.h>
+
+enum { AT_ONCE = 16 };
+
+/* One deletion at work. */
+struct slot {
+    struct collection *collection;
+    struct write write;
+    struct buf name; /* namespace and name: the walk moves on meanwhile */
+    bool is_busy;
+};
+
+struct collection {
+    struct write *w; /* of the request: options, and who asks */
+    struct read_options options;
+    struct store_list *walk;
+    int64_t taken;
+    struct buf items; /* JSON of the objects, in their order */
+    struct slot slots[AT_ONCE];
+    size_t busy;
+    bool is_over;    /* no more to begin */
+    bool has_failed; /* status says how */
+    struct json status;
+    bool is_filling; /* deletions that end at once must not begin the next ones by recursion */
+};
+
+static void fill(struct collection *c);
+
+/* ---- The end. ---- */
+
+static void close_all(struct collection *c)
+{
+    store_list_close(c->walk);
+    for (size_t i = 0; i < AT_ONCE; i++) {
+        arena_done(&c->slots[i].write.work);
+        buf_done(&c->slots[i].name);
+    }
+    buf_done(&c->items);
+    arena_done(&c->w->work);
+    free(c);
+}
+
+static void answer_list(struct collection *c)
+{
+    struct write *w = c->w;
+    const struct kind *kind = w->kind;
+    struct buf b = {.arena = w->r->arena};
+    buf_fmt(&b, "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",\"metadata\":{\"resourceVersion\":\"%llu\"},\"items\":[",
+            kind->list_kind, STR(decode_api_version(w->r->arena, kind)),
+            (unsigned long long)store_list_revision(c->walk));
+    buf_add_str(&b, buf_str(&c->items));
+    buf_add_str(&b, S("]}"));
+    str text = buf_str(&b);
+    close_all(c);
+    api_answer_json(w->r, 200, text);
+}
+
+static void finish(struct collection *c)
+{
+    if (!c->has_failed) {
+        answer_list(c);
+        return;
+    }
+    struct api_request *r = c->w->r;
+    struct json status = json_dup(r->arena, &c->status);
+    close_all(c);
+    api_refuse(r, &status);
+}
+
+/* ---- One object. ---- */
+
+static enum write_step build(struct write *w)
+{
+    struct err err = {0};
+    int rc = write_load(w, w->name, &err);
+    if (rc == ERR_NOT_FOUND)
+        return WRITE_SAME; /* somebody was quicker */
+    return rc < 0 ? write_failed(w, &err) : write_next_delete(w);
+}
+
+static void ended(struct write *w, enum write_step last)
+{
+    struct slot *slot = w->ctx;
+    struct collection *c = slot->collection;
+    if (last == WRITE_REFUSED && !c->has_failed) {
+        c->has_failed = true;
+        c->status = json_dup(c->w->r->arena, &w->status);
+    }
+    slot->is_busy = false;
+    c->busy--;
+    if (!c->is_filling)
+        fill(c);
+}
+
+static struct slot *free_slot(struct collection *c)
+{
+    for (size_t i = 0; i < AT_ONCE; i++) {
+        if (!c->slots[i].is_busy)
+            return &c->slots[i];
+    }
+    return NULL;
+}
+
+static void begin(struct collection *c, str namespace, str name)
+{
+    struct slot *slot = free_slot(c);
+    struct arena work = slot->write.work;
+    arena_reset(&work);
+    slot->collection = c;
+    slot->is_busy = true;
+    slot->name.n = 0;
+    buf_add_str(&slot->name, namespace);
+    buf_add_str(&slot->name, name);
+    slot->write = *c->w;
+    slot->write.work = work;
+    slot->write.namespace = str_upto(buf_str(&slot->name), namespace.n);
+    slot->write.name = str_from(buf_str(&slot->name), namespace.n);
+    slot->write.build = build;
+    slot->write.ended = ended;
+    slot->write.ctx = slot;
+    c->busy++;
+    write_run(&slot->write);
+}
+
+/* ---- The walk. ---- */
+
+static void fail(struct collection *c, const struct err *err)
+{
+    c->is_over = true;
+    if (!c->has_failed)
+        c->status = status_of_err(c->w->r->arena, err);
+    c->has_failed = true;
+}
+
+/* Takes the object into the list and deletes it if it is meant; its bytes are good until the loop goes on. */
+static void take(struct collection *c, const struct store_item *item)
+{
+    struct write *w = c->w;
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json object;
+    struct err err = {0};
+    bool is_bare = !(w->kind->flags & KIND_CUSTOM);
+    if (value_decode(w->api, &scratch, w->kind, item, &object, &err) < 0) {
+        fail(c, &err);
+        return;
+    }
+    if (!read_options_match(&c->options, &object))
+        return;
+    if (c->taken++)
+        buf_add_char(&c->items, ',');
+    if (value_print(w->api, &c->items, w->kind, item, is_bare, &err) < 0) {
+        fail(c, &err);
+        return;
+    }
+    begin(c, item->namespace, item->name);
+}
+
+static void fill(struct collection *c)
+{
+    struct store_item item;
+    struct err err = {0};
+    c->is_filling = true;
+    while (!c->is_over && !c->has_failed && c->busy < AT_ONCE) {
+        if (c->options.limit > 0 && c->taken >= c->options.limit) {
+            c->is_over = true;
+            break;
+        }
+        int rc = store_list_next(c->walk, &item, &err);
+        if (rc > 0)
+            take(c, &item);
+        else if (rc < 0)
+            fail(c, &err);
+        else
+            c->is_over = true;
+    }
+    c->is_filling = false;
+    if (c->busy == 0)
+        finish(c);
+}
+
+void write_delete_collection(struct api_request *r)
+{
+    struct write *w;
+    struct read_options options;
+    if (!write_begin(r, NULL, &w) || !read_options_parse(r, &options))
+        return;
+    if (write_delete_options_parse(w) < 0) {
+        write_refuse(w, w->status);
+        return;
+    }
+    struct collection *c = calloc(1, sizeof *c);
+    if (!c)
+        abort();
+    c->w = w;
+    c->options = options;
+    struct store_range range = {.table = api_table(w->api, w->kind),
+                                .namespace = w->kind->namespaced ? w->namespace : (str){0}};
+    c->walk = store_list_open(w->api->store, &range);
+    fill(c);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The effects: what an attempt came to goes to the store, and then the answer leaves. */
+#include "api/write_parts.h"
+
+#include "api/read.h"
+#include "api/value.h"
+#include "object/object.h"
+#include "object/strategy.h"
+
+enum { MAX_STORED = 1536 * 1024 };                           /* bytes of one object, as etcd has it */
+static const int64_t patience_ns = 34 * INT64_C(1000000000); /* with an object that changes all the time */
+
+static void attempt(struct write *w);
+
+bool write_begin(struct api_request *r, write_build *build, struct write **ret)
+{
+    struct write *w = ARENA_NEW(r->arena, struct write);
+    *w = (struct write){
+        .r = r,
+        .api = r->api,
+        .kind = r->route.kind,
+        .namespace = r->route.namespace,
+        .name = r->route.name,
+        .subresource = r->route.subresource,
+        .build = build,
+        .code = 200,
+    };
+    *ret = w;
+    return negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &w->accept);
+}
+
+void write_run(struct write *w)
+{
+    attempt(w);
+}
+
+/* ---- The answer. ---- */
+
+/* The object in the form that was asked for. */
+static struct json shaped(struct write *w, const struct json *object)
+{
+    struct arena *a = &w->work;
+    const struct clock *clock = &w->api->options.clock;
+    if (w->accept.as == AS_METADATA)
+        return partial_metadata(a, object, w->accept.group_version);
+    struct json table = table_of_rows(a, w->kind, object_rv(object), true, w->accept.group_version);
+    struct json row = table_row(a, w->kind, object, query_get(&w->r->query, S("includeObject")),
+                                clock->wall_ns(clock->ctx), w->accept.group_version);
+    struct json *rows = json_get_mut(&table, S("rows"));
+    if (!json_is_arr(rows))
+        rows = json_set(a, &table, S("rows"), json_arr());
+    json_push(a, rows, row);
+    return table;
+}
+
+static void answer(struct write *w, enum write_step last)
+{
+    struct api_request *r = w->r;
+    struct json *object = w->has_answer ? &w->answer : &w->next;
+    struct json other;
+    if (last != WRITE_REFUSED && w->reshape)
+        w->reshape(w, object);
+    vec_each(&w->warnings, text) api_warn(r, str_dup(r->arena, *text));
+    if (last != WRITE_REFUSED && w->accept.as != AS_OBJECT && !str_eq(object_kind(object), S("Status"))) {
+        other = shaped(w, object);
+        object = &other;
+    }
+    struct arena work = w->work; /* the write lives with its exchange, which ends with the answer */
+    if (last == WRITE_REFUSED)
+        api_refuse(r, &w->status);
+    else
+        api_answer(r, w->code, object);
+    arena_done(&work);
+}
+
+/* The last word of a write. What it was made of goes with it. */
+static void end(struct write *w, enum write_step last)
+{
+    if (w->ended)
+        w->ended(w, last);
+    else
+        answer(w, last);
+}
+
+void write_refuse(struct write *w, struct json status)
+{
+    w->status = status;
+    end(w, WRITE_REFUSED);
+}
+
+/* ---- To the store. ---- */
+
+/* Objects of the same storage kind share a table, whatever kind they were written as. */
+static struct value_parts encode(struct write *w)
+{
+    const struct kind *stored = strategy_storage_kind(w->kind);
+    if (stored == w->kind)
+        return value_encode(w->api, &w->work, w->kind, &w->next);
+    struct json copy = json_dup(&w->work, &w->next);
+    strategy_convert(&w->work, w->kind, stored, &copy);
+    return value_encode(w->api, &w->work, stored, &copy);
+}
+
+/* An object that is too long is given up only if it is so without its record of managers. */
+static bool encode_within_limit(struct write *w, struct value_parts *ret)
+{
+    bool is_apply = str_eq(w->patch_type, S("application/apply-patch+yaml"));
+    *ret = encode(w);
+    if (ret->header.n + ret->body.n <= MAX_STORED)
+        return true;
+    if (!is_apply && json_remove(meta_of(&w->work, &w->next), S("managedFields"))) {
+        *ret = encode(w);
+        if (ret->header.n + ret->body.n <= MAX_STORED)
+            return true;
+    }
+    w->status = status_unknown(&w->work, S("etcdserver: request is too large"));
+    return false;
+}
+
+/* What the write relied on. A custom resource relies on its definition: none may appear behind the last one's back. */
+static struct store_guard *guards(struct write *w, size_t *ret_n)
+{
+    struct store_guard *list = ARENA_ARRAY(&w->work, struct store_guard, w->admission.guards.n + 1);
+    struct store_item crd;
+    size_t n = 0;
+    vec_each(&w->admission.guards, g)
+    {
+        str table = str_fmt(&w->work, "%.*s/%.*s", STR(g->group), STR(g->resource));
+        list[n++] = (struct store_guard){store_table(w->api->store, table), g->namespace, g->name, g->revision};
+    }
+    uint32_t crds = store_table(w->api->store, S("apiextensions.k8s.io/customresourcedefinitions"));
+    if (w->is_create && (w->kind->flags & KIND_CUSTOM) &&
+        store_get(w->api->store, crds, (str){0}, str_of(w->kind->crd), &crd, NULL) == 0)
+        list[n++] = (struct store_guard){crds, (str){0}, str_of(w->kind->crd), crd.revision};
+    *ret_n = n;
+    return list;
+}
+
+static void done(void *ctx, const struct store_result *result);
+
+static void submit(struct write *w, enum write_step step)
+{
+    struct value_parts parts = {.body = w->stored};
+    struct err err = {0};
+    if (step == WRITE_STORE && !encode_within_limit(w, &parts)) {
+        end(w, WRITE_REFUSED);
+        return;
+    }
+    struct store_change change = {
+        .table = api_table(w->api, w->kind),
+        .namespace = w->kind->namespaced ? w->namespace : (str){0},
+        .name = w->name.n ? w->name : object_name(&w->next),
+        .expect = w->revision,
+        .is_delete = step == WRITE_REMOVE,
+        .value = parts.header,
+        .value_rest = parts.body,
+    };
+    struct store_write write = {.changes = &change, .n_changes = 1, .done = done, .ctx = w};
+    write.guards = guards(w, &write.n_guards);
+    w->is_removal = step == WRITE_REMOVE;
+    if (store_submit(w->api->store, &write, &err) < 0)
+        write_refuse(w, status_too_many_requests(&w->work, S("Too many requests, please try again later."), 1));
+}
+
+static void set_revision(struct write *w, rev revision)
+{
+    str text = str_fmt(&w->work, "%llu", (unsigned long long)revision);
+    json_set(&w->work, meta_of(&w->work, &w->next), S("resourceVersion"), json_str(text));
+}
+
+static bool has_patience(struct write *w)
+{
+    const struct clock *clock = &w->api->options.clock;
+    return clock->mono_ns(clock->ctx) - w->r->started < patience_ns;
+}
+
+static void done(void *ctx, const struct store_result *result)
+{
+    struct write *w = ctx;
+    struct arena *a = &w->work;
+    switch (result->code) {
+    case 0:
+        if (!w->is_removal)
+            set_revision(w, result->revision);
+        end(w, w->is_removal ? WRITE_REMOVE : WRITE_STORE);
+        return;
+    case ERR_CONFLICT:
+        if (has_patience(w))
+            attempt(w);
+        else
+            write_refuse(w, status_timeout(a,
+                                           S("request did not complete within requested timeout - context deadline "
+                                             "exceeded"),
+                                           0));
+        return;
+    default: {
+        struct err err = {0};
+        err_set(&err, (enum err_code)result->code, "%s", result->message ? result->message : "the store failed");
+        write_refuse(w, status_of_err(a, &err));
+    }
+    }
+}
+
+/* ---- Attempts. ---- */
+
+static void forget_attempt(struct write *w)
+{
+    arena_reset(&w->work);
+    w->exists = w->is_create = w->has_answer = false;
+    w->revision = 0;
+    w->stored = (str){0};
+    w->next = w->current = w->status = json_null();
+    memset(&w->admission, 0, sizeof w->admission);
+    memset(&w->warnings, 0, sizeof w->warnings);
+}
+
+static void attempt(struct write *w)
+{
+    if (w->tries++)
+        forget_attempt(w);
+    enum write_step step = w->build(w);
+    if (step == WRITE_SAME && !w->has_answer) {
+        w->answer = w->current;
+        w->has_answer = true;
+    }
+    bool is_change = step == WRITE_STORE || step == WRITE_REMOVE;
+    if (is_change && !w->options.is_dry_run)
+        submit(w, step);
+    else
+        end(w, step);
+}
