@@ -192,6 +192,17 @@ struct json columns_cells(struct arena *a, const struct columns *columns, const 
     return list;
 }
 
+bool columns_of_metadata(const struct columns *columns)
+{
+    for (size_t i = 0; i < columns->n; i++) {
+        const struct column *c = &columns->list[i];
+        bool is_field = !c->cell && !c->path && str_has_prefix(str_of(c->field), S("metadata."));
+        if (!is_field && c->cell != creation_age)
+            return false;
+    }
+    return true;
+}
+
 static const struct column default_list[] = {
     {.name = "Name", .type = "string", .format = "name", .field = "metadata.name"},
     {.name = "Created At", .type = "date", .field = "metadata.creationTimestamp", .absent = "0001-01-01T00:00:00Z"},
