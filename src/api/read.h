@@ -10,29 +10,43 @@
 void read_get(struct api_request *r);
 void read_list(struct api_request *r);
 
-/* The options that list, watch and deletecollection share, read from the query and checked. */
+/* ---- The options that list, watch and deletecollection share, read from the query and checked (read_options.c). ---- */
+
+/* How much of an object the selectors look at. */
+enum read_need { READ_NEEDS_KEY, READ_NEEDS_METADATA, READ_NEEDS_OBJECT };
+
 struct read_options {
     struct selector labels;
     struct field_selector fields;
-    str name;      /* the one name that the field selector demands; empty: any */
-    int64_t limit; /* 0: none */
+    enum read_need need;
+    bool all_namespaces; /* of a kind that has them */
+    str namespace;       /* the one of the path, or the one that the field selector demands */
+    str name;            /* the one of an old watch path, or that the field selector demands; empty: any */
+    int64_t limit;       /* 0: none */
     str continue_token;
     str resource_version; /* as given */
     str resource_version_match;
     bool has_send_initial_events, send_initial_events, allow_bookmarks;
-    int64_t timeout_seconds; /* 0: none given */
+    bool has_timeout;
+    int64_t timeout_seconds;
 };
 
 /* False when the request was refused. */
 bool read_options_parse(struct api_request *r, struct read_options *ret);
+static inline bool read_options_select_all(const struct read_options *o)
+{
+    return selector_is_everything(&o->labels) && o->fields.n == 0;
+}
 bool read_options_match(const struct read_options *o, const struct json *object);
+/* The same for a stored object of this kind: 1, 0 or a negative code. Reads as little of it as the selectors need; what it
+ * reads is left in the arena. */
+int read_options_match_item(const struct read_options *o, struct api *api, struct arena *scratch,
+                            const struct kind *kind, const struct store_item *item, struct err *err);
 
-/* ---- Shapes of answers, shared with watch.c (shape.c in this folder). ---- */
+/* ---- Revisions that a request names (read_revision.c). ---- */
 
-/* One row of a Table: cells and, by includeObject (None, Metadata, Object), the object. */
-struct json table_row(struct arena *a, const struct kind *kind, const struct json *object, str include, int64_t now,
-                      str group_version);
-struct json table_of_rows(struct arena *a, const struct kind *kind, str resource_version, bool with_columns,
-                          str group_version);
-/* {"kind":"PartialObjectMetadata",…,"metadata":…} */
-struct json partial_metadata(struct arena *a, const struct json *object, str group_version);
+/* "" and "0" are 0. False with the text of Go's error. */
+bool read_revision_parse(struct arena *a, str text, rev *ret, str *ret_why);
+/* Calls then when the store has come to this revision, at the latest after three seconds; then refuses with 504. At once
+ * when it is there already. */
+void read_revision_await(struct api_request *r, rev wanted, void (*then)(struct api_request *r, void *ctx), void *ctx);

@@ -25,3 +25,18 @@ void watch_end_kind(struct watch_hub *hub, uint32_t table);
 /* Ends all watches; the server goes away. */
 void watch_drain(struct watch_hub *hub);
 size_t watch_count(const struct watch_hub *hub);
+
+/* Somebody who waits for the store to come to a revision. Embedded in what waits. */
+struct watch_await {
+    rev wanted;
+    void (*then)(void *ctx, bool is_there);
+    void *ctx;
+    struct loop_timer timer; /* private, as what follows */
+    struct watch_hub *hub;
+    struct watch_await *next, **back;
+};
+
+enum { WATCH_AWAIT_SECONDS = 3 };
+/* Calls then, once: with true when the revision is there, with false when it took too long. Not before this returns. */
+void watch_await(struct watch_hub *hub, struct watch_await *w, rev wanted, void (*then)(void *ctx, bool is_there),
+                 void *ctx);

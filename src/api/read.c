@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gets. What most of them ask for, one object as JSON, is three pieces of bytes in a row: nothing is parsed. */
+#include "api/read.h"
+
+#include "api/value.h"
+#include "api/view.h"
+#include "object/status.h"
+
+struct get {
+    struct accept accept;
+    struct view view;
+};
+
+static void answer(struct api_request *r, const struct get *g, const struct store_item *item)
+{
+    struct err err;
+    if (g->accept.media == MEDIA_JSON && !g->accept.is_pretty && g->view.as == AS_OBJECT) {
+        struct buf text = {.arena = r->arena};
+        if (value_print(r->api, &text, g->view.kind, item, false, &err) < 0)
+            api_refuse_err(r, &err);
+        else
+            api_answer_json(r, 200, buf_str(&text));
+        return;
+    }
+    struct json whole;
+    if (view_whole(&g->view, r->arena, item, true, &whole, &err) < 0)
+        api_refuse_err(r, &err);
+    else
+        api_answer(r, 200, &whole);
+}
+
+static void look_up(struct api_request *r, void *ctx)
+{
+    const struct kind *kind = r->route.kind;
+    str namespace = kind->namespaced ? r->route.namespace : (str){0};
+    struct store_item item;
+    struct err err;
+    int code = store_get(r->api->store, api_table(r->api, kind), namespace, r->route.name, &item, &err);
+    if (code == 0) {
+        answer(r, ctx, &item);
+    } else if (code == ERR_NOT_FOUND) {
+        struct status_subject about = {
+            .group = str_of(kind->group), .kind = str_of(kind->plural), .name = r->route.name};
+        struct json status = status_not_found(r->arena, about);
+        api_refuse(r, &status);
+    } else {
+        api_refuse_err(r, &err);
+    }
+}
+
+/* One object as a list of metadata is an odd wish, but one with a text of its own. */
+static bool refuse_list_form(struct api_request *r, const struct accept *accept)
+{
+    if (accept->as != AS_METADATA || !str_eq(accept->kind, S("PartialObjectMetadataList")))
+        return false;
+    struct status_args args = {
+        .code = ERR_NOT_ACCEPTABLE,
+        .message =
+            str_fmt(r->arena, "you requested PartialObjectMetadataList, but the requested object is not a list (%.*s)",
+                    STR(view_go_type(r->arena, r->route.kind, false))),
+    };
+    struct json status = status_build(r->arena, &args);
+    api_refuse(r, &status);
+    return true;
+}
+
+void read_get(struct api_request *r)
+{
+    struct get *g = ARENA_NEW(r->arena, struct get);
+    rev wanted;
+    str why;
+    if (!negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &g->accept) || refuse_list_form(r, &g->accept) ||
+        !view_of_request(r, &g->accept, &g->view))
+        return;
+    if (!read_revision_parse(r->arena, query_get(&r->query, S("resourceVersion")), &wanted, &why)) {
+        struct json status = status_unknown(r->arena, why);
+        api_refuse(r, &status);
+        return;
+    }
+    read_revision_await(r, wanted, look_up, g);
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One watch: from the request to its end. The hub hands it lines while it keeps up; when it does not, or at the beginning, it
+ * reads the store by itself, as much at a time as its client takes. Reading and being handed lines never overlap: changes
+ * reach the hub only while the store is polled, and a watch turns live only in between, when its reading has come to the end
+ * of the view. So nothing is told twice, and nothing is left out. */
+#include "api/watch_inside.h"
+
+#include "object/status.h"
+
+#include <stdlib.h>
+
+enum { LOOKS_PER_FILL = 2000 }; /* objects or changes looked at before others have their turn */
+
+static const int64_t second = 1000000000;
+static const int64_t bookmark_every = 60 * INT64_C(1000000000);
+static const int64_t bookmark_before_end = 2 * INT64_C(1000000000);
+static const int32_t timeout_least = 1800; /* seconds; with none asked for: up to twice that */
+
+/* ---- The queue. ---- */
+
+static void queue_grow(struct watch *w)
+{
+    uint32_t cap = w->queue_cap ? w->queue_cap * 2 : 4;
+    struct watch_text **ring = malloc(cap * sizeof *ring);
+    if (!ring)
+        abort();
+    for (uint32_t i = 0; i < w->queue_n; i++)
+        ring[i] = w->queue[(w->queue_first + i) % w->queue_cap];
+    free(w->queue);
+    w->queue = ring;
+    w->queue_cap = cap;
+    w->queue_first = 0;
+}
+
+static bool queue_is_full(const struct watch *w, const struct watch_text *t)
+{
+    if (w->queue_n == 0)
+        return false; /* one always fits: else a large object could never be told */
+    return w->queue_n >= WATCH_QUEUE_MAX || w->queue_bytes + t->n > WATCH_QUEUE_BYTES ||
+           w->hub->text_bytes > WATCH_TEXTS_BYTES;
+}
+
+void watch_push(struct watch *w, struct watch_text *t)
+{
+    http_resume(w->r->x);
+    if (queue_is_full(w, t)) {
+        w->state = WATCH_BEHIND;
+        if (w->at < t->revision - 1)
+            w->at = t->revision - 1;
+        return;
+    }
+    if (w->queue_n == w->queue_cap)
+        queue_grow(w);
+    w->queue[(w->queue_first + w->queue_n++) % w->queue_cap] = t;
+    w->queue_bytes += t->n;
+    w->with_columns = false;
+    t->refs++;
+}
+
+static void queue_release(struct watch *w)
+{
+    free(w->queue);
+    w->queue = NULL;
+    w->queue_cap = w->queue_first = 0;
+}
+
+static void queue_send(struct watch *w, struct buf *out, size_t limit)
+{
+    while (w->queue_n && out->n < limit) {
+        struct watch_text *t = w->queue[w->queue_first];
+        w->queue_first = (w->queue_first + 1) % w->queue_cap;
+        w->queue_n--;
+        w->queue_bytes -= t->n;
+        buf_add(out, t->bytes, t->n);
+        w->told = t->revision;
+        watch_text_unref(t);
+    }
+    if (w->queue_n == 0)
+        queue_release(w);
+}
+
+/* ---- Reading by itself. ---- */
+
+/* What a step came to. */
+enum step { STEP_ON, STEP_FULL, STEP_PAUSE, STEP_END };
+
+static enum step say_trouble(struct watch *w, struct buf *out, struct arena *scratch, const struct err *err)
+{
+    struct store *store = w->hub->api->store;
+    struct json status =
+        err->code == ERR_EXPIRED
+            ? status_expired(scratch, str_fmt(scratch, "too old resource version: %llu (%llu)",
+                                              (unsigned long long)w->at, (unsigned long long)store_oldest(store)))
+            : status_internal(scratch, str_of(err->msg));
+    watch_error_print(out, &status);
+    return STEP_END;
+}
+
+static int tell_item(struct watch *w, struct buf *out, struct arena *scratch, const struct store_item *item,
+                     struct err *err)
+{
+    const struct view *view = &w->view->view;
+    if (w->group->name.n && !str_eq(w->group->name, item->name))
+        return 0;
+    int code = w->filter ? read_options_match_item(w->filter, w->hub->api, scratch, view->kind, item, err) : 1;
+    if (code <= 0)
+        return code;
+    code = watch_item_print(view, scratch, WATCH_ADDED, item, w->with_columns, out, err);
+    w->with_columns = false;
+    return code;
+}
+
+static int next_item(struct watch *w, struct store_item *ret, struct err *err)
+{
+    if (w->walk)
+        return store_list_next(w->walk, ret, err);
+    if (w->has_looked)
+        return 0;
+    w->has_looked = true;
+    int code = store_get_at(w->hub->api->store, w->group->table, w->group->namespace, w->group->name, w->at, ret, err);
+    return code == ERR_NOT_FOUND ? 0 : code < 0 ? code : 1;
+}
+
+/* What there was when the watch began, each as if it were new. */
+static enum step tell_initial(struct watch *w, struct buf *out, size_t limit)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct err err = {0};
+    struct store_item item;
+    for (int looks = 0; out->n < limit; looks++) {
+        if (looks == LOOKS_PER_FILL)
+            return STEP_PAUSE;
+        arena_reset(&scratch);
+        int code = next_item(w, &item, &err);
+        if (code > 0)
+            code = tell_item(w, out, &scratch, &item, &err) < 0 ? (int)err.code : 1;
+        if (code < 0)
+            return say_trouble(w, out, &scratch, &err);
+        if (code > 0)
+            continue;
+        if (w->walk)
+            store_list_close(w->walk);
+        w->walk = NULL;
+        w->state = WATCH_BEHIND;
+        w->told = w->at;
+        if (w->wants_initial_end)
+            watch_bookmark_print(&w->view->view, w->at, true, out);
+        return STEP_ON;
+    }
+    return STEP_FULL;
+}
+
+static int tell_change(struct watch *w, struct buf *out, struct arena *scratch, const struct store_event *event,
+                       struct err *err)
+{
+    struct watch_change change = {.api = w->hub->api, .event = event, .arena = scratch};
+    const struct view *view = &w->view->view;
+    enum watch_type type;
+    if (!watch_group_has(w->group, event))
+        return 0;
+    int code = watch_change_type(&change, view->kind, w->filter, &type, err);
+    if (code <= 0)
+        return code;
+    code = watch_change_print(&change, view, type, w->with_columns, out, err);
+    w->with_columns = false;
+    w->told = event->revision;
+    return code;
+}
+
+static enum step read_log(struct watch *w, struct store_log *log, struct buf *out, size_t limit)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct err err = {0};
+    struct store_event event;
+    store_log_only(log, w->group->table);
+    for (int looks = 0; out->n < limit; looks++) {
+        if (looks == LOOKS_PER_FILL)
+            return STEP_PAUSE;
+        arena_reset(&scratch);
+        int code = store_log_next(log, &event, &err);
+        if (code == 0) {
+            rev now = store_revision(w->hub->api->store);
+            w->state = WATCH_LIVE;
+            w->at = w->at > now ? w->at : now;
+            return STEP_ON;
+        }
+        if (code < 0 || tell_change(w, out, &scratch, &event, &err) < 0)
+            return say_trouble(w, out, &scratch, &err);
+        w->at = event.revision;
+    }
+    return STEP_FULL;
+}
+
+static enum step catch_up(struct watch *w, struct buf *out, size_t limit)
+{
+    struct err err = {0};
+    struct store_log *log;
+    if (w->at >= store_revision(w->hub->api->store)) { /* nothing to catch up with; or it is about the future */
+        w->state = WATCH_LIVE;
+        return STEP_ON;
+    }
+    if (store_log_open(w->hub->api->store, w->at, &log, &err) < 0) {
+        struct arena scratch ARENA_SCOPE = {0};
+        return say_trouble(w, out, &scratch, &err);
+    }
+    enum step step = read_log(w, log, out, limit);
+    store_log_close(log);
+    return step;
+}
+
+/* ---- Filling. ---- */
+
+static void watch_free(struct watch *w)
+{
+    if (w->r || w->is_deferred || w->is_starting)
+        return;
+    free(w->filter);
+    free(w);
+}
+
+static void take_turn(struct loop_work *work)
+{
+    struct watch *w = (struct watch *)work;
+    w->is_deferred = false;
+    if (w->r)
+        http_resume(w->r->x);
+    watch_free(w);
+}
+
+static enum http_fill step_aside(struct watch *w, bool has_written)
+{
+    if (has_written)
+        return HTTP_MORE;
+    if (!w->is_deferred) {
+        w->is_deferred = true;
+        w->turn.fn = take_turn;
+        loop_defer(w->hub->api->options.loop, &w->turn);
+    }
+    return HTTP_WAIT;
+}
+
+/* Everything there was up to now has been told: the view holds nothing that the hub did not hand out. */
+static void tell_bookmark(struct watch *w, struct buf *out)
+{
+    rev now = store_revision(w->hub->api->store);
+    w->is_bookmark_due = false;
+    if (now <= w->told)
+        return;
+    watch_bookmark_print(&w->view->view, now, false, out);
+    w->told = now;
+}
+
+static enum http_fill fill(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
+{
+    (void)x;
+    struct watch *w = ctx;
+    size_t start = out->n, limit = start + room;
+    enum step step = STEP_ON;
+    queue_send(w, out, limit);
+    if (w->queue_n)
+        return HTTP_MORE;
+    if (w->is_ending)
+        return HTTP_END;
+    if (w->state == WATCH_INITIAL)
+        step = tell_initial(w, out, limit);
+    if (step == STEP_ON && w->state == WATCH_BEHIND)
+        step = catch_up(w, out, limit);
+    if (step == STEP_END)
+        return HTTP_END;
+    if (step == STEP_PAUSE)
+        return step_aside(w, out->n > start);
+    if (step == STEP_FULL)
+        return HTTP_MORE;
+    if (w->is_bookmark_due)
+        tell_bookmark(w, out);
+    return HTTP_WAIT;
+}
+
+/* ---- Time. ---- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void set_timer(struct watch *w)
+{
+    struct loop *loop = w->hub->api->options.loop;
+    int64_t now = loop_now(loop), at = w->deadline;
+    if (w->wants_bookmarks && w->bookmark_at > 0)
+        at = earlier(at, w->bookmark_at);
+    loop_timer_set(loop, &w->timer, at > now ? at - now : 0);
+}
+
+/* About every minute, and once more shortly before the end. */
+static void plan_bookmark(struct watch *w, int64_t now)
+{
+    int64_t last = w->deadline - bookmark_before_end;
+    w->bookmark_at = earlier(now + bookmark_every, last);
+    if (w->bookmark_at <= now)
+        w->bookmark_at = 0;
+}
+
+static void on_time(void *ctx)
+{
+    struct watch *w = ctx;
+    int64_t now = loop_now(w->hub->api->options.loop);
+    if (now >= w->deadline) {
+        watch_end(w);
+        return;
+    }
+    if (w->bookmark_at && now >= w->bookmark_at) {
+        w->is_bookmark_due = true;
+        plan_bookmark(w, now);
+        http_resume(w->r->x);
+    }
+    set_timer(w);
+}
+
+void watch_end(struct watch *w)
+{
+    w->is_ending = true;
+    loop_timer_cancel(w->hub->api->options.loop, &w->timer);
+    http_resume(w->r->x);
+}
+
+/* ---- Beginning and end. ---- */
+
+static void release(void *ctx)
+{
+    struct watch *w = ctx;
+    loop_timer_cancel(w->hub->api->options.loop, &w->timer);
+    while (w->queue_n) {
+        watch_text_unref(w->queue[w->queue_first]);
+        w->queue_first = (w->queue_first + 1) % w->queue_cap;
+        w->queue_n--;
+    }
+    queue_release(w);
+    if (w->walk)
+        store_list_close(w->walk);
+    watch_hub_remove(w);
+    watch_view_unref(w->hub, w->view);
+    w->r = NULL;
+    watch_free(w);
+}
+
+/* What was asked for, until the stream begins. */
+struct start {
+    struct read_options options;
+    struct accept accept;
+    struct view view;
+    rev revision;
+    int64_t timeout_ns;
+};
+
+static void begin_initial(struct watch *w, const struct start *s)
+{
+    struct store *store = w->hub->api->store;
+    struct store_range range = {
+        .table = w->group->table,
+        .all_namespaces = s->options.all_namespaces || !s->view.kind->namespaced,
+        .namespace = s->options.namespace,
+        .at = store_revision(store),
+    };
+    w->state = WATCH_INITIAL;
+    w->at = range.at;
+    if (s->options.name.n == 0 || s->options.all_namespaces)
+        w->walk = store_list_open(store, &range);
+}
+
+static struct watch *watch_new(struct api_request *r, const struct start *s)
+{
+    struct watch *w = calloc(1, sizeof *w);
+    if (!w)
+        abort();
+    int64_t now = loop_now(r->api->options.loop);
+    w->r = r;
+    w->view = watch_view_ref(r->api->watches, &s->view);
+    w->filter = watch_filter_new(&s->options);
+    watch_hub_add(r->api->watches, w, api_table(r->api, s->view.kind), &s->options);
+    w->with_columns = s->view.as == AS_TABLE;
+    w->wants_bookmarks = s->options.allow_bookmarks;
+    w->wants_initial_end = s->options.allow_bookmarks && s->options.send_initial_events;
+    w->timer = (struct loop_timer){.fn = on_time, .ctx = w};
+    w->deadline = now + s->timeout_ns;
+    plan_bookmark(w, now);
+    set_timer(w);
+    w->state = WATCH_BEHIND;
+    w->at = s->options.has_send_initial_events && s->revision == 0 ? store_revision(r->api->store) : s->revision;
+    if (s->options.send_initial_events)
+        begin_initial(w, s);
+    w->told = w->at;
+    return w;
+}
+
+static void begin(struct api_request *r, const struct start *s)
+{
+    struct watch *w = watch_new(r, s);
+    r->released = release;
+    r->released_ctx = w;
+    w->is_starting = true;
+    w->is_ending = r->api->watches->is_draining;
+    api_answer_stream(r, S("application/json"), (struct http_source){fill, w});
+    w->is_starting = false;
+    if (w->r) /* else it is over already */
+        api_forget(r);
+    watch_free(w);
+}
+
+/* ---- A watch that can tell nothing but why it cannot. ---- */
+
+static enum http_fill fill_error(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
+{
+    (void)x;
+    (void)room;
+    const struct json *status = ctx;
+    watch_error_print(out, status);
+    return HTTP_END;
+}
+
+static void answer_error(struct api_request *r, struct json status)
+{
+    struct json *kept = ARENA_NEW(r->arena, struct json);
+    *kept = status;
+    api_answer_stream(r, S("application/json"), (struct http_source){fill_error, kept});
+}
+
+/* ---- The request. ---- */
+
+struct awaited {
+    struct watch_await hub;
+    struct api_request *r;
+    struct start *start;
+};
+
+static void awaited(void *ctx, bool is_there)
+{
+    struct awaited *w = ctx;
+    rev current = store_revision(w->r->api->store);
+    if (is_there)
+        begin(w->r, w->start);
+    else
+        answer_error(w->r, status_version_too_large(w->r->arena, w->start->revision, current));
+}
+
+static bool read_timeout(struct api_request *r, struct start *s)
+{
+    const struct read_options *o = &s->options;
+    if (o->timeout_seconds < 0) {
+        struct status_args args = {.code = ERR_INTERNAL, .message = S("context deadline exceeded")};
+        answer_error(r, status_build(r->arena, &args));
+        return false;
+    }
+    int64_t seconds = o->timeout_seconds;
+    if (seconds == 0)
+        seconds = timeout_least + random_below(&r->api->options.random, (uint32_t)timeout_least);
+    s->timeout_ns = (seconds > 1000000000 ? 1000000000 : seconds) * second;
+    return true;
+}
+
+static bool read_start(struct api_request *r, struct start *s)
+{
+    str why;
+    if (!read_options_parse(r, &s->options))
+        return false;
+    /* A bookmark that ends the beginning has no place in a table. */
+    bool is_watch_list = s->options.send_initial_events && s->options.allow_bookmarks;
+    if (!negotiate(r, ACCEPT_METADATA | (is_watch_list ? 0 : ACCEPT_TABLE), &s->accept) ||
+        !view_of_request(r, &s->accept, &s->view))
+        return false;
+    if (!read_revision_parse(r->arena, s->options.resource_version, &s->revision, &why)) {
+        struct json status = status_unknown(r->arena, why);
+        api_refuse(r, &status);
+        return false;
+    }
+    return read_timeout(r, s);
+}
+
+void watch_start(struct api_request *r)
+{
+    struct start *s = ARENA_NEW(r->arena, struct start);
+    if (!read_start(r, s))
+        return;
+    if (!s->options.send_initial_events || s->revision <= store_revision(r->api->store)) {
+        begin(r, s);
+        return;
+    }
+    struct awaited *w = ARENA_NEW(r->arena, struct awaited);
+    *w = (struct awaited){.r = r, .start = s};
+    watch_await(r->api->watches, &w->hub, s->revision, awaited, w);
+}
