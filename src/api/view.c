@@ -4,6 +4,7 @@
 #include "api/value.h"
 #include "object/columns.h"
 #include "object/field_error.h"
+#include "object/object.h"
 #include "object/status.h"
 
 static const struct columns *columns_of(const struct kind *kind)
@@ -129,12 +130,13 @@ static struct json revision_text(struct arena *a, rev revision)
     return json_str(str_fmt(a, "%llu", (unsigned long long)revision));
 }
 
-struct json view_table(const struct view *v, struct arena *a, rev revision, bool with_columns, const struct json *row)
+/* A Table of one row. Without columns where those were told before. */
+static struct json table_of(const struct view *v, struct arena *a, struct json revision, bool with_columns,
+                            struct json only)
 {
     struct json table = json_obj_sized(a, 5), metadata = json_obj_sized(a, 1), rows = json_arr();
-    json_add(a, &metadata, S("resourceVersion"), revision_text(a, revision));
-    if (row)
-        json_push(a, &rows, *row);
+    json_add(a, &metadata, S("resourceVersion"), revision);
+    json_push(a, &rows, only);
     json_add(a, &table, S("kind"), json_str(S("Table")));
     json_add(a, &table, S("apiVersion"), json_str(v->group_version));
     json_add(a, &table, S("metadata"), metadata);
@@ -149,8 +151,18 @@ int view_whole(const struct view *v, struct arena *a, const struct store_item *i
     struct json seen;
     int code = view_tree(v, a, item, now_of(v), &seen, err);
     if (code == 0)
-        *ret = v->as == AS_TABLE ? view_table(v, a, item->revision, with_columns, &seen) : seen;
+        *ret = v->as == AS_TABLE ? table_of(v, a, revision_text(a, item->revision), with_columns, seen) : seen;
     return code;
+}
+
+struct json view_object(const struct view *v, struct arena *a, const struct json *object)
+{
+    const struct json *metadata = json_get(object, S("metadata"));
+    if (v->as == AS_OBJECT)
+        return *object;
+    if (v->as == AS_METADATA)
+        return partial(v, a, metadata);
+    return table_of(v, a, json_str(object_rv(object)), true, row(v, a, object, now_of(v)));
 }
 
 /* ---- Bookmarks. ---- */
@@ -170,6 +182,5 @@ struct json view_bookmark(const struct view *v, struct arena *a, rev revision, c
     json_add(a, &object, S("metadata"), metadata);
     if (v->as == AS_OBJECT)
         return object;
-    struct json only = row(v, a, &object, now_of(v));
-    return view_table(v, a, revision, false, &only);
+    return table_of(v, a, revision_text(a, revision), false, row(v, a, &object, now_of(v)));
 }

@@ -29,11 +29,11 @@ int view_tree(const struct view *v, struct arena *a, const struct store_item *it
  * built-in lists are. The whole object is not parsed. */
 int view_text(const struct view *v, struct arena *scratch, const struct store_item *item, bool bare, struct buf *b,
               struct err *err);
-/* A Table of one row or none yet; row may be NULL. Without columns where those were told before. */
-struct json view_table(const struct view *v, struct arena *a, rev revision, bool with_columns, const struct json *row);
 /* What a get answers, and what a watch tells: as view_tree, but a Table instead of its row. */
 int view_whole(const struct view *v, struct arena *a, const struct store_item *item, bool with_columns,
                struct json *ret, struct err *err);
+/* The same of an object that is at hand as a tree. */
+struct json view_object(const struct view *v, struct arena *a, const struct json *object);
 /* An object of the kind that has nothing but metadata with a revision and, unless that is NULL, these annotations. */
 struct json view_bookmark(const struct view *v, struct arena *a, rev revision, const struct json *annotations);
 /* The definitions of the columns. */

@@ -2,7 +2,6 @@
 /* The effects: what an attempt came to goes to the store, and then the answer leaves. */
 #include "api/write_parts.h"
 
-#include "api/read.h"
 #include "api/value.h"
 #include "object/object.h"
 #include "object/strategy.h"
@@ -26,7 +25,8 @@ bool write_begin(struct api_request *r, write_build *build, struct write **ret)
         .code = 200,
     };
     *ret = w;
-    return negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &w->accept);
+    return negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &w->accept) &&
+           view_of_request(r, &w->accept, &w->view);
 }
 
 void write_run(struct write *w)
@@ -35,23 +35,6 @@ void write_run(struct write *w)
 }
 
 /* ---- The answer. ---- */
-
-/* The object in the form that was asked for. */
-static struct json shaped(struct write *w, const struct json *object)
-{
-    struct arena *a = &w->work;
-    const struct clock *clock = &w->api->options.clock;
-    if (w->accept.as == AS_METADATA)
-        return partial_metadata(a, object, w->accept.group_version);
-    struct json table = table_of_rows(a, w->kind, object_rv(object), true, w->accept.group_version);
-    struct json row = table_row(a, w->kind, object, query_get(&w->r->query, S("includeObject")),
-                                clock->wall_ns(clock->ctx), w->accept.group_version);
-    struct json *rows = json_get_mut(&table, S("rows"));
-    if (!json_is_arr(rows))
-        rows = json_set(a, &table, S("rows"), json_arr());
-    json_push(a, rows, row);
-    return table;
-}
 
 static void answer(struct write *w, enum write_step last)
 {
@@ -62,7 +45,7 @@ static void answer(struct write *w, enum write_step last)
         w->reshape(w, object);
     vec_each(&w->warnings, text) api_warn(r, str_dup(r->arena, *text));
     if (last != WRITE_REFUSED && w->accept.as != AS_OBJECT && !str_eq(object_kind(object), S("Status"))) {
-        other = shaped(w, object);
+        other = view_object(&w->view, &w->work, object);
         object = &other;
     }
     struct arena work = w->work; /* the write lives with its exchange, which ends with the answer */

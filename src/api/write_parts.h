@@ -12,6 +12,7 @@
 #pragma once
 
 #include "api/decode.h"
+#include "api/view.h"
 #include "api/write.h"
 #include "object/meta.h"
 #include "object/status.h"
@@ -43,6 +44,7 @@ struct write {
     str namespace, name; /* of the path; the name of a POST is empty */
     str subresource;
     struct accept accept;
+    struct view view; /* how the answer looks */
     struct write_options options;
     write_build *build;
     const struct json *delete_options;                     /* of a deletion */
