@@ -5,8 +5,9 @@
 
 /* The order of discovery; autoscaling and meta have no paths, so theirs does not show. */
 static const struct kind_table *const tables[] = {
-    &kinds_core,         &kinds_apps, &kinds_events,        &kinds_authentication, &kinds_authorization, &kinds_batch,
-    &kinds_certificates, &kinds_rbac, &kinds_apiextensions, &kinds_coordination,   &kinds_autoscaling,   &kinds_meta,
+    &kinds_core,         &kinds_apps,         &kinds_events,     &kinds_authentication, &kinds_authorization,
+    &kinds_batch,        &kinds_certificates, &kinds_networking, &kinds_rbac,           &kinds_apiextensions,
+    &kinds_coordination, &kinds_autoscaling,  &kinds_meta,
 };
 
 enum { N_TABLES = sizeof tables / sizeof tables[0] };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch/v1: Job. */
+/* batch/v1: CronJob and Job. */
 #define SHAPE_PACKAGE "io.k8s.api.batch.v1"
 
 #include "object/kinds/columns.h"
@@ -102,7 +102,51 @@ static const struct shape_field job_fields[] = {
 };
 SHAPE(job, "Job");
 
+static const struct shape_field job_template_spec_fields[] = {
+    RECORD("metadata", 1, shape_object_meta),
+    RECORD("spec", 2, job_spec),
+};
+SHAPE(job_template_spec, "JobTemplateSpec");
+
+static const struct shape_field cron_job_spec_fields[] = {
+    STRING("schedule", 1, REQUIRED),
+    STRING("timeZone", 8, PTR),
+    INT64("startingDeadlineSeconds", 2, PTR),
+    STRING("concurrencyPolicy", 3, NAMED("v1.ConcurrencyPolicy")),
+    BOOL("suspend", 4, PTR),
+    RECORD("jobTemplate", 5, job_template_spec, REQUIRED),
+    INT32("successfulJobsHistoryLimit", 6, PTR),
+    INT32("failedJobsHistoryLimit", 7, PTR),
+};
+SHAPE(cron_job_spec, "CronJobSpec");
+
+static const struct shape_field cron_job_status_fields[] = {
+    LIST("active", 1, shape_object_reference, ATOMIC),
+    TIME("lastScheduleTime", 4, PTR),
+    TIME("lastSuccessfulTime", 5, PTR),
+};
+SHAPE(cron_job_status, "CronJobStatus");
+
+static const struct shape_field cron_job_fields[] = {
+    TYPE_META,
+    RECORD("metadata", 1, shape_object_meta),
+    RECORD("spec", 2, cron_job_spec),
+    RECORD("status", 3, cron_job_status),
+};
+SHAPE(cron_job, "CronJob");
+
 static const struct kind kinds[] = {
+    {
+        NAMES("batch", "v1", "CronJob", "cronjobs", "cronjob"),
+        .short_names = LIST_OF("cj"),
+        .categories = LIST_OF("all"),
+        .namespaced = true,
+        .verbs = VERBS_ALL,
+        .flags = KIND_UNCONDITIONAL | KIND_GENERATION,
+        SUBRESOURCES(STATUS),
+        .shape = &cron_job,
+        .columns = &columns_cron_jobs,
+    },
     {
         NAMES("batch", "v1", "Job", "jobs", "job"),
         .categories = LIST_OF("all"),

@@ -155,7 +155,7 @@ static struct json cluster_ip(struct arena *a, const struct json *obj, int64_t n
     return json_str(json_is_arr(ips) && ips->n ? json_text(&ips->items[0]) : S("<none>"));
 }
 
-static str balancer_addresses(struct arena *a, const struct json *obj)
+str column_balancer_addresses(struct arena *a, const struct json *obj)
 {
     str_vec list = {0};
     json_each_item(json_dig(obj, "status.loadBalancer.ingress"), at)
@@ -178,7 +178,7 @@ static struct json external_ip(struct arena *a, const struct json *obj, int64_t 
         return json_str(S("<unknown>"));
     struct buf b = {.arena = a};
     if (balanced)
-        buf_add_str(&b, balancer_addresses(a, obj));
+        buf_add_str(&b, column_balancer_addresses(a, obj));
     json_each_item(json_dig(obj, "spec.externalIPs"), ip)
     {
         column_join(&b, json_text(ip), ",");

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object/conditions.h"
 #include "object/kinds/columns.h"
+#include "object/selector.h"
+
+#include <stdlib.h>
 
 struct json column_creation_age(struct arena *a, const struct json *obj, int64_t now)
 {
@@ -55,4 +58,31 @@ struct json column_template_images(struct arena *a, const struct json *obj, int6
 {
     (void)now;
     return of_template(a, obj, S("image"));
+}
+
+struct json column_selector(struct arena *a, const struct json *selector, const char *invalid, const char *empty)
+{
+    struct selector s;
+    struct err ignored;
+    struct buf b = {.arena = a};
+    if (selector_from_object(a, selector, &s, &ignored) < 0)
+        return json_str(str_of(invalid));
+    selector_format(&b, &s);
+    return json_str(b.n ? buf_str(&b) : str_of(empty));
+}
+
+static int by_key(const void *l, const void *r)
+{
+    return str_cmp(json_key(l), json_key(r));
+}
+
+str column_labels(struct arena *a, const struct json *labels)
+{
+    struct buf b = {.arena = a};
+    struct json sorted = json_is_obj(labels) ? json_dup_top(a, labels) : json_obj();
+    if (sorted.n)
+        qsort(sorted.members, sorted.n, sizeof *sorted.members, by_key);
+    json_each_member(&sorted, m)
+        column_join(&b, str_fmt(a, "%.*s=%.*s", STR(json_key(m)), STR(json_text(&m->val))), ",");
+    return b.n ? buf_str(&b) : S("<none>");
 }

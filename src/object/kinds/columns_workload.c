@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apps/v1 and batch/v1: columns of kinds that make pods. */
+/* Columns of kinds that make pods. */
 #include "base/clock.h"
 #include "object/kinds/columns.h"
-#include "object/selector.h"
-
-static struct json selector_text(struct arena *a, const struct json *obj, const char *invalid, const char *empty)
-{
-    struct selector s;
-    struct err ignored;
-    struct buf b = {.arena = a};
-    if (selector_from_object(a, json_dig(obj, "spec.selector"), &s, &ignored) < 0)
-        return json_str(str_of(invalid));
-    selector_format(&b, &s);
-    return json_str(b.n ? buf_str(&b) : str_of(empty));
-}
 
 static struct json deployment_selector(struct arena *a, const struct json *obj, int64_t now)
 {
     (void)now;
-    return selector_text(a, obj, "<invalid>", "");
+    return column_selector(a, json_dig(obj, "spec.selector"), "<invalid>", "");
 }
 
 static struct json set_selector(struct arena *a, const struct json *obj, int64_t now)
 {
     (void)now;
-    return selector_text(a, obj, "<error>", "<none>");
+    return column_selector(a, json_dig(obj, "spec.selector"), "<error>", "<none>");
 }
 
 /* ---- Deployments. ---- */
@@ -97,6 +85,74 @@ static const struct column replica_sets[] = {
 };
 COLUMNS(columns_replica_sets, replica_sets);
 
+/* ---- ReplicationControllers: as ReplicaSets, but their selector is a plain map. ---- */
+
+static struct json plain_selector(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)now;
+    return json_str(column_labels(a, json_dig(obj, "spec.selector")));
+}
+
+static const struct column replication_controllers[] = {
+    NAME_COLUMN,
+    INTEGER_COLUMN("Desired", desired),
+    INTEGER_COLUMN("Current", current),
+    INTEGER_COLUMN("Ready", ready),
+    AGE_COLUMN,
+    WIDE_CELL_COLUMN("Containers", column_template_names),
+    WIDE_CELL_COLUMN("Images", column_template_images),
+    WIDE_CELL_COLUMN("Selector", plain_selector),
+};
+COLUMNS(columns_replication_controllers, replication_controllers);
+
+/* ---- StatefulSets. ---- */
+
+static const struct column stateful_sets[] = {
+    NAME_COLUMN,
+    CELL_COLUMN("Ready", deployment_ready),
+    AGE_COLUMN,
+    WIDE_CELL_COLUMN("Containers", column_template_names),
+    WIDE_CELL_COLUMN("Images", column_template_images),
+};
+COLUMNS(columns_stateful_sets, stateful_sets);
+
+/* ---- DaemonSets. ---- */
+
+#define COUNT_CELL(fn, path)                                                    \
+    static struct json fn(struct arena *a, const struct json *obj, int64_t now) \
+    {                                                                           \
+        (void)a;                                                                \
+        (void)now;                                                              \
+        return json_int(column_int(obj, path));                                 \
+    }
+
+COUNT_CELL(daemons_desired, "status.desiredNumberScheduled")
+COUNT_CELL(daemons_current, "status.currentNumberScheduled")
+COUNT_CELL(daemons_ready, "status.numberReady")
+COUNT_CELL(daemons_updated, "status.updatedNumberScheduled")
+COUNT_CELL(daemons_available, "status.numberAvailable")
+
+static struct json node_selector(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)now;
+    return json_str(column_labels(a, json_dig(obj, "spec.template.spec.nodeSelector")));
+}
+
+static const struct column daemon_sets[] = {
+    NAME_COLUMN,
+    INTEGER_COLUMN("Desired", daemons_desired),
+    INTEGER_COLUMN("Current", daemons_current),
+    INTEGER_COLUMN("Ready", daemons_ready),
+    INTEGER_COLUMN("Up-to-date", daemons_updated),
+    INTEGER_COLUMN("Available", daemons_available),
+    CELL_COLUMN("Node Selector", node_selector),
+    AGE_COLUMN,
+    WIDE_CELL_COLUMN("Containers", column_template_names),
+    WIDE_CELL_COLUMN("Images", column_template_images),
+    WIDE_CELL_COLUMN("Selector", set_selector),
+};
+COLUMNS(columns_daemon_sets, daemon_sets);
+
 /* ---- Jobs. ---- */
 
 static struct json job_status(struct arena *a, const struct json *obj, int64_t now)
@@ -144,3 +200,60 @@ static const struct column jobs[] = {
     WIDE_CELL_COLUMN("Selector", set_selector),
 };
 COLUMNS(columns_jobs, jobs);
+
+/* ---- CronJobs. ---- */
+
+static const struct json *job_template(const struct json *obj)
+{
+    return json_dig(obj, "spec.jobTemplate");
+}
+
+static struct json cron_suspend(struct arena *a, const struct json *obj, int64_t now)
+{
+    const struct json *suspend = json_dig(obj, "spec.suspend");
+    (void)a;
+    (void)now;
+    return json_str(json_is_null(suspend) ? S("<unset>") : json_true(suspend) ? S("True") : S("False"));
+}
+
+static struct json cron_active(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)a;
+    (void)now;
+    return json_int((int64_t)json_len(json_dig(obj, "status.active")));
+}
+
+static struct json cron_last(struct arena *a, const struct json *obj, int64_t now)
+{
+    str last = column_text(obj, "status.lastScheduleTime");
+    return json_str(last.n ? column_age(a, last, now) : S("<none>"));
+}
+
+static struct json cron_names(struct arena *a, const struct json *obj, int64_t now)
+{
+    return column_template_names(a, job_template(obj), now);
+}
+
+static struct json cron_images(struct arena *a, const struct json *obj, int64_t now)
+{
+    return column_template_images(a, job_template(obj), now);
+}
+
+static struct json cron_selector(struct arena *a, const struct json *obj, int64_t now)
+{
+    return set_selector(a, job_template(obj), now);
+}
+
+static const struct column cron_jobs[] = {
+    NAME_COLUMN,
+    FIELD_COLUMN("Schedule", "spec.schedule", NULL),
+    FIELD_COLUMN("Timezone", "spec.timeZone", "<none>"),
+    {.name = "Suspend", .type = "boolean", .cell = cron_suspend},
+    INTEGER_COLUMN("Active", cron_active),
+    CELL_COLUMN("Last Schedule", cron_last),
+    AGE_COLUMN,
+    WIDE_CELL_COLUMN("Containers", cron_names),
+    WIDE_CELL_COLUMN("Images", cron_images),
+    WIDE_CELL_COLUMN("Selector", cron_selector),
+};
+COLUMNS(columns_cron_jobs, cron_jobs);

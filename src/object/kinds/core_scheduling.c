@@ -18,10 +18,10 @@ static const struct shape_field node_selector_term_fields[] = {
 };
 ATOMIC_SHAPE(node_selector_term, "NodeSelectorTerm");
 
-static const struct shape_field node_selector_fields[] = {
+static const struct shape_field shape_node_selector_fields[] = {
     LIST("nodeSelectorTerms", 1, node_selector_term, REQUIRED, ATOMIC),
 };
-ATOMIC_SHAPE(node_selector, "NodeSelector");
+SHARED_ATOMIC_SHAPE(shape_node_selector, "NodeSelector");
 
 static const struct shape_field preferred_scheduling_term_fields[] = {
     INT32("weight", 1, REQUIRED),
@@ -30,7 +30,7 @@ static const struct shape_field preferred_scheduling_term_fields[] = {
 SHAPE(preferred_scheduling_term, "PreferredSchedulingTerm");
 
 static const struct shape_field node_affinity_fields[] = {
-    RECORD("requiredDuringSchedulingIgnoredDuringExecution", 1, node_selector, PTR),
+    RECORD("requiredDuringSchedulingIgnoredDuringExecution", 1, shape_node_selector, PTR),
     LIST("preferredDuringSchedulingIgnoredDuringExecution", 2, preferred_scheduling_term, ATOMIC),
 };
 SHAPE(node_affinity, "NodeAffinity");

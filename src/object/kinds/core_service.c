@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* core/v1: Service. */
+/* core/v1: Service and Endpoints. */
 #define SHAPE_PACKAGE "io.k8s.api.core.v1"
 
 #include "object/kinds/rows.h"
@@ -82,3 +82,33 @@ static const struct shape_field shape_service_fields[] = {
     RECORD("status", 3, service_status),
 };
 SHARED_SHAPE(shape_service, "Service");
+
+static const struct shape_field endpoint_address_fields[] = {
+    STRING("ip", 1, REQUIRED),
+    STRING("hostname", 3),
+    STRING("nodeName", 4, PTR),
+    RECORD("targetRef", 2, shape_object_reference, PTR),
+};
+ATOMIC_SHAPE(endpoint_address, "EndpointAddress");
+
+static const struct shape_field endpoint_port_fields[] = {
+    STRING("name", 1),
+    INT32("port", 2, REQUIRED),
+    STRING("protocol", 3, NAMED("v1.Protocol")),
+    STRING("appProtocol", 4, PTR),
+};
+ATOMIC_SHAPE(endpoint_port, "EndpointPort");
+
+static const struct shape_field endpoint_subset_fields[] = {
+    LIST("addresses", 1, endpoint_address, ATOMIC),
+    LIST("notReadyAddresses", 2, endpoint_address, ATOMIC),
+    LIST("ports", 3, endpoint_port, ATOMIC),
+};
+SHAPE(endpoint_subset, "EndpointSubset");
+
+static const struct shape_field shape_endpoints_fields[] = {
+    TYPE_META,
+    RECORD("metadata", 1, shape_object_meta),
+    LIST("subsets", 2, endpoint_subset, ATOMIC),
+};
+SHARED_SHAPE(shape_endpoints, "Endpoints");

@@ -5,11 +5,11 @@
 #include "object/kinds/rows.h"
 #include "object/kinds/shapes.h"
 
-static const struct shape_field host_path_volume_source_fields[] = {
+static const struct shape_field shape_host_path_volume_source_fields[] = {
     STRING("path", 1, REQUIRED),
     STRING("type", 2, PTR, NAMED("v1.HostPathType")),
 };
-SHAPE(host_path_volume_source, "HostPathVolumeSource");
+SHARED_SHAPE(shape_host_path_volume_source, "HostPathVolumeSource");
 
 static const struct shape_field empty_dir_volume_source_fields[] = {
     STRING("medium", 1, NAMED("v1.StorageMedium")),
@@ -17,21 +17,21 @@ static const struct shape_field empty_dir_volume_source_fields[] = {
 };
 SHAPE(empty_dir_volume_source, "EmptyDirVolumeSource");
 
-static const struct shape_field gce_persistent_disk_volume_source_fields[] = {
+static const struct shape_field shape_gce_persistent_disk_volume_source_fields[] = {
     STRING("pdName", 1, REQUIRED),
     STRING("fsType", 2),
     INT32("partition", 3),
     BOOL("readOnly", 4),
 };
-SHAPE(gce_persistent_disk_volume_source, "GCEPersistentDiskVolumeSource");
+SHARED_SHAPE(shape_gce_persistent_disk_volume_source, "GCEPersistentDiskVolumeSource");
 
-static const struct shape_field aws_elastic_block_store_volume_source_fields[] = {
+static const struct shape_field shape_aws_elastic_block_store_volume_source_fields[] = {
     STRING("volumeID", 1, REQUIRED),
     STRING("fsType", 2),
     INT32("partition", 3),
     BOOL("readOnly", 4),
 };
-SHAPE(aws_elastic_block_store_volume_source, "AWSElasticBlockStoreVolumeSource");
+SHARED_SHAPE(shape_aws_elastic_block_store_volume_source, "AWSElasticBlockStoreVolumeSource");
 
 static const struct shape_field git_repo_volume_source_fields[] = {
     STRING("repository", 1, REQUIRED),
@@ -55,12 +55,12 @@ static const struct shape_field secret_volume_source_fields[] = {
 };
 SHAPE(secret_volume_source, "SecretVolumeSource");
 
-static const struct shape_field nfs_volume_source_fields[] = {
+static const struct shape_field shape_nfs_volume_source_fields[] = {
     STRING("server", 1, REQUIRED),
     STRING("path", 2, REQUIRED),
     BOOL("readOnly", 3),
 };
-SHAPE(nfs_volume_source, "NFSVolumeSource");
+SHARED_SHAPE(shape_nfs_volume_source, "NFSVolumeSource");
 
 static const struct shape_field i_s_csi_volume_source_fields[] = {
     STRING("targetPortal", 1, REQUIRED),
@@ -126,11 +126,11 @@ static const struct shape_field cephfs_volume_source_fields[] = {
 };
 SHAPE(cephfs_volume_source, "CephFSVolumeSource");
 
-static const struct shape_field flocker_volume_source_fields[] = {
+static const struct shape_field shape_flocker_volume_source_fields[] = {
     STRING("datasetName", 1),
     STRING("datasetUUID", 2),
 };
-SHAPE(flocker_volume_source, "FlockerVolumeSource");
+SHARED_SHAPE(shape_flocker_volume_source, "FlockerVolumeSource");
 
 static const struct shape_field shape_object_field_selector_fields[] = {
     STRING("apiVersion", 1),
@@ -159,11 +159,11 @@ static const struct shape_field downward_api_volume_source_fields[] = {
 };
 SHAPE(downward_api_volume_source, "DownwardAPIVolumeSource");
 
-static const struct shape_field fc_volume_source_fields[] = {
+static const struct shape_field shape_fc_volume_source_fields[] = {
     STRINGS("targetWWNs", 1, ATOMIC), INT32("lun", 2, PTR), STRING("fsType", 3), BOOL("readOnly", 4),
     STRINGS("wwids", 5, ATOMIC),
 };
-SHAPE(fc_volume_source, "FCVolumeSource");
+SHARED_SHAPE(shape_fc_volume_source, "FCVolumeSource");
 
 static const struct shape_field azure_file_volume_source_fields[] = {
     STRING("secretName", 1, REQUIRED),
@@ -180,15 +180,15 @@ static const struct shape_field config_map_volume_source_fields[] = {
 };
 SHAPE(config_map_volume_source, "ConfigMapVolumeSource");
 
-static const struct shape_field vsphere_virtual_disk_volume_source_fields[] = {
+static const struct shape_field shape_vsphere_virtual_disk_volume_source_fields[] = {
     STRING("volumePath", 1, REQUIRED),
     STRING("fsType", 2),
     STRING("storagePolicyName", 3),
     STRING("storagePolicyID", 4),
 };
-SHAPE(vsphere_virtual_disk_volume_source, "VsphereVirtualDiskVolumeSource");
+SHARED_SHAPE(shape_vsphere_virtual_disk_volume_source, "VsphereVirtualDiskVolumeSource");
 
-static const struct shape_field quobyte_volume_source_fields[] = {
+static const struct shape_field shape_quobyte_volume_source_fields[] = {
     STRING("registry", 1, REQUIRED),
     STRING("volume", 2, REQUIRED),
     BOOL("readOnly", 3),
@@ -196,9 +196,9 @@ static const struct shape_field quobyte_volume_source_fields[] = {
     STRING("group", 5),
     STRING("tenant", 6),
 };
-SHAPE(quobyte_volume_source, "QuobyteVolumeSource");
+SHARED_SHAPE(shape_quobyte_volume_source, "QuobyteVolumeSource");
 
-static const struct shape_field azure_disk_volume_source_fields[] = {
+static const struct shape_field shape_azure_disk_volume_source_fields[] = {
     STRING("diskName", 1, REQUIRED),
     STRING("diskURI", 2, REQUIRED),
     STRING("cachingMode", 3, PTR, NAMED("v1.AzureDataDiskCachingMode")),
@@ -206,13 +206,13 @@ static const struct shape_field azure_disk_volume_source_fields[] = {
     BOOL("readOnly", 5, PTR),
     STRING("kind", 6, PTR, NAMED("v1.AzureDataDiskKind")),
 };
-SHAPE(azure_disk_volume_source, "AzureDiskVolumeSource");
+SHARED_SHAPE(shape_azure_disk_volume_source, "AzureDiskVolumeSource");
 
-static const struct shape_field photon_persistent_disk_volume_source_fields[] = {
+static const struct shape_field shape_photon_persistent_disk_volume_source_fields[] = {
     STRING("pdID", 1, REQUIRED),
     STRING("fsType", 2),
 };
-SHAPE(photon_persistent_disk_volume_source, "PhotonPersistentDiskVolumeSource");
+SHARED_SHAPE(shape_photon_persistent_disk_volume_source, "PhotonPersistentDiskVolumeSource");
 
 static const struct shape_field secret_projection_fields[] = {
     STRING("name", 1, WITHIN(1)),
@@ -261,12 +261,12 @@ static const struct shape_field projected_volume_source_fields[] = {
 };
 SHAPE(projected_volume_source, "ProjectedVolumeSource");
 
-static const struct shape_field portworx_volume_source_fields[] = {
+static const struct shape_field shape_portworx_volume_source_fields[] = {
     STRING("volumeID", 1, REQUIRED),
     STRING("fsType", 2),
     BOOL("readOnly", 3),
 };
-SHAPE(portworx_volume_source, "PortworxVolumeSource");
+SHARED_SHAPE(shape_portworx_volume_source, "PortworxVolumeSource");
 
 static const struct shape_field scale_io_volume_source_fields[] = {
     STRING("gateway", 1, REQUIRED),
@@ -306,12 +306,12 @@ static const struct shape_field volume_resource_requirements_fields[] = {
 };
 SHAPE(volume_resource_requirements, "VolumeResourceRequirements");
 
-static const struct shape_field typed_local_object_reference_fields[] = {
+static const struct shape_field shape_typed_local_object_reference_fields[] = {
     STRING("apiGroup", 1, PTR, WRITTEN),
     STRING("kind", 2, REQUIRED),
     STRING("name", 3, REQUIRED),
 };
-ATOMIC_SHAPE(typed_local_object_reference, "TypedLocalObjectReference");
+SHARED_ATOMIC_SHAPE(shape_typed_local_object_reference, "TypedLocalObjectReference");
 
 static const struct shape_field typed_object_reference_fields[] = {
     STRING("apiGroup", 1, PTR, WRITTEN),
@@ -321,22 +321,22 @@ static const struct shape_field typed_object_reference_fields[] = {
 };
 SHAPE(typed_object_reference, "TypedObjectReference");
 
-static const struct shape_field persistent_volume_claim_spec_fields[] = {
+static const struct shape_field shape_persistent_volume_claim_spec_fields[] = {
     STRINGS("accessModes", 1, ATOMIC, NAMED("v1.PersistentVolumeAccessMode")),
     RECORD("selector", 4, shape_label_selector, PTR),
     RECORD("resources", 2, volume_resource_requirements),
     STRING("volumeName", 3),
     STRING("storageClassName", 5, PTR),
     STRING("volumeMode", 6, PTR, NAMED("v1.PersistentVolumeMode")),
-    RECORD("dataSource", 7, typed_local_object_reference, PTR),
+    RECORD("dataSource", 7, shape_typed_local_object_reference, PTR),
     RECORD("dataSourceRef", 8, typed_object_reference, PTR),
     STRING("volumeAttributesClassName", 9, PTR),
 };
-SHAPE(persistent_volume_claim_spec, "PersistentVolumeClaimSpec");
+SHARED_SHAPE(shape_persistent_volume_claim_spec, "PersistentVolumeClaimSpec");
 
 static const struct shape_field persistent_volume_claim_template_fields[] = {
     RECORD("metadata", 1, shape_object_meta),
-    RECORD("spec", 2, persistent_volume_claim_spec, REQUIRED),
+    RECORD("spec", 2, shape_persistent_volume_claim_spec, REQUIRED),
 };
 SHAPE(persistent_volume_claim_template, "PersistentVolumeClaimTemplate");
 
@@ -353,13 +353,13 @@ SHAPE(image_volume_source, "ImageVolumeSource");
 
 static const struct shape_field shape_volume_fields[] = {
     STRING("name", 1, REQUIRED),
-    RECORD("hostPath", 1, host_path_volume_source, PTR, WITHIN(2)),
+    RECORD("hostPath", 1, shape_host_path_volume_source, PTR, WITHIN(2)),
     RECORD("emptyDir", 2, empty_dir_volume_source, PTR, WITHIN(2)),
-    RECORD("gcePersistentDisk", 3, gce_persistent_disk_volume_source, PTR, WITHIN(2)),
-    RECORD("awsElasticBlockStore", 4, aws_elastic_block_store_volume_source, PTR, WITHIN(2)),
+    RECORD("gcePersistentDisk", 3, shape_gce_persistent_disk_volume_source, PTR, WITHIN(2)),
+    RECORD("awsElasticBlockStore", 4, shape_aws_elastic_block_store_volume_source, PTR, WITHIN(2)),
     RECORD("gitRepo", 5, git_repo_volume_source, PTR, WITHIN(2)),
     RECORD("secret", 6, secret_volume_source, PTR, WITHIN(2)),
-    RECORD("nfs", 7, nfs_volume_source, PTR, WITHIN(2)),
+    RECORD("nfs", 7, shape_nfs_volume_source, PTR, WITHIN(2)),
     RECORD("iscsi", 8, i_s_csi_volume_source, PTR, WITHIN(2)),
     RECORD("glusterfs", 9, glusterfs_volume_source, PTR, WITHIN(2)),
     RECORD("persistentVolumeClaim", 10, persistent_volume_claim_volume_source, PTR, WITHIN(2)),
@@ -367,17 +367,17 @@ static const struct shape_field shape_volume_fields[] = {
     RECORD("flexVolume", 12, flex_volume_source, PTR, WITHIN(2)),
     RECORD("cinder", 13, cinder_volume_source, PTR, WITHIN(2)),
     RECORD("cephfs", 14, cephfs_volume_source, PTR, WITHIN(2)),
-    RECORD("flocker", 15, flocker_volume_source, PTR, WITHIN(2)),
+    RECORD("flocker", 15, shape_flocker_volume_source, PTR, WITHIN(2)),
     RECORD("downwardAPI", 16, downward_api_volume_source, PTR, WITHIN(2)),
-    RECORD("fc", 17, fc_volume_source, PTR, WITHIN(2)),
+    RECORD("fc", 17, shape_fc_volume_source, PTR, WITHIN(2)),
     RECORD("azureFile", 18, azure_file_volume_source, PTR, WITHIN(2)),
     RECORD("configMap", 19, config_map_volume_source, PTR, WITHIN(2)),
-    RECORD("vsphereVolume", 20, vsphere_virtual_disk_volume_source, PTR, WITHIN(2)),
-    RECORD("quobyte", 21, quobyte_volume_source, PTR, WITHIN(2)),
-    RECORD("azureDisk", 22, azure_disk_volume_source, PTR, WITHIN(2)),
-    RECORD("photonPersistentDisk", 23, photon_persistent_disk_volume_source, PTR, WITHIN(2)),
+    RECORD("vsphereVolume", 20, shape_vsphere_virtual_disk_volume_source, PTR, WITHIN(2)),
+    RECORD("quobyte", 21, shape_quobyte_volume_source, PTR, WITHIN(2)),
+    RECORD("azureDisk", 22, shape_azure_disk_volume_source, PTR, WITHIN(2)),
+    RECORD("photonPersistentDisk", 23, shape_photon_persistent_disk_volume_source, PTR, WITHIN(2)),
     RECORD("projected", 26, projected_volume_source, PTR, WITHIN(2)),
-    RECORD("portworxVolume", 24, portworx_volume_source, PTR, WITHIN(2)),
+    RECORD("portworxVolume", 24, shape_portworx_volume_source, PTR, WITHIN(2)),
     RECORD("scaleIO", 25, scale_io_volume_source, PTR, WITHIN(2)),
     RECORD("storageos", 27, storage_os_volume_source, PTR, WITHIN(2)),
     RECORD("csi", 28, csi_volume_source, PTR, WITHIN(2)),

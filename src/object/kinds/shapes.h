@@ -26,8 +26,29 @@ extern const struct shape shape_limit_range;
 extern const struct shape shape_object_field_selector;
 extern const struct shape shape_resource_field_selector;
 extern const struct shape shape_volume;
+extern const struct shape shape_aws_elastic_block_store_volume_source;
+extern const struct shape shape_azure_disk_volume_source;
+extern const struct shape shape_fc_volume_source;
+extern const struct shape shape_flocker_volume_source;
+extern const struct shape shape_gce_persistent_disk_volume_source;
+extern const struct shape shape_host_path_volume_source;
+extern const struct shape shape_nfs_volume_source;
+extern const struct shape shape_persistent_volume_claim_spec;
+extern const struct shape shape_photon_persistent_disk_volume_source;
+extern const struct shape shape_portworx_volume_source;
+extern const struct shape shape_quobyte_volume_source;
+extern const struct shape shape_typed_local_object_reference;
+extern const struct shape shape_vsphere_virtual_disk_volume_source;
+
+/* core_storage.c */
+extern const struct shape shape_persistent_volume;
+extern const struct shape shape_persistent_volume_claim;
+
+/* core_controller.c */
+extern const struct shape shape_replication_controller;
 
 /* core_scheduling.c */
+extern const struct shape shape_node_selector;
 extern const struct shape shape_affinity;
 extern const struct shape shape_toleration;
 extern const struct shape shape_topology_spread_constraint;
@@ -48,6 +69,7 @@ extern const struct shape shape_pod;
 
 /* core_service.c */
 extern const struct shape shape_service;
+extern const struct shape shape_endpoints;
 
 /* core_event.c */
 extern const struct shape shape_event_source;

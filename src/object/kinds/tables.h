@@ -23,6 +23,7 @@ extern const struct kind_table kinds_coordination;
 extern const struct kind_table kinds_core;
 extern const struct kind_table kinds_events;
 extern const struct kind_table kinds_meta;
+extern const struct kind_table kinds_networking;
 extern const struct kind_table kinds_rbac;
 
 #define NAMES(g, v, k, many, one) \

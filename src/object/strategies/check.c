@@ -166,3 +166,16 @@ void copy_member(struct arena *a, struct json *to, const struct json *from, str 
     else
         json_set(a, to, key, json_dup(a, v));
 }
+
+void complete_map(struct arena *a, struct json *to, const struct json *from)
+{
+    struct json_index known JSON_INDEX_SCOPE;
+    struct json added = json_obj();
+    json_index_init(&known, to);
+    json_each_member(from, m)
+    {
+        if (json_index_find(&known, json_key(m)) == NULL)
+            json_add(a, &added, json_key(m), m->val);
+    }
+    json_each_member(&added, m) json_add(a, to, json_key(m), m->val);
+}

@@ -67,6 +67,11 @@ void default_bool(struct arena *a, struct json *parent, str key, bool value);
 /* The member becomes what it is in `from`, absence included. */
 void copy_member(struct arena *a, struct json *to, const struct json *from, str key);
 
-#define json_each_item_mut(arr, it)                                                                       \
-    for (struct json *it = json_is_arr(arr) ? (arr)->items : NULL, *it##_end = it ? it + (arr)->n : NULL; \
+/* Adds the members of `from` that `to` has not; both may be wide. */
+void complete_map(struct arena *a, struct json *to, const struct json *from);
+
+/* list is evaluated once. */
+#define json_each_item_mut(list, it)                                                              \
+    for (struct json *it##_list = (list), *it = json_is_arr(it##_list) ? it##_list->items : NULL, \
+                     *it##_end = it ? it + it##_list->n : NULL;                                   \
          it != it##_end; it++)

@@ -29,7 +29,12 @@ struct strategy_table {
     size_t n;
 };
 
+extern const struct strategy_table strategies_batch;
 extern const struct strategy_table strategies_core;
+extern const struct strategy_table strategies_network;
+extern const struct strategy_table strategies_pod;
+extern const struct strategy_table strategies_resources;
+extern const struct strategy_table strategies_workload;
 
 /* Of an update through the finalize subresource of a Namespace. */
 void strategy_check_finalize(struct field_errors *errs, const struct json *object);
