@@ -221,7 +221,7 @@ static int commit(struct store_commit *c, struct store_batch *b, struct store_jo
         mdb_txn_abort(b->txn);
         return code;
     }
-    rc = mdb_txn_commit(b->txn);
+    rc = store_file_commit(c->file, b->txn);
     return rc ? store_file_error(c->file, rc, err) : 0;
 }
 

@@ -32,6 +32,29 @@ int store_file_error(const struct store_file *f, int rc, struct err *err)
     }
 }
 
+/* After a write that was cut short, which LMDB reports as EIO: is there room for one page more behind the end of the file?
+ * Nothing of the file refers to what is there. */
+static int why_cut(const struct store_file *f)
+{
+    struct stat st;
+    int fd;
+    if (mdb_env_get_fd(f->env, &fd) != 0 || fstat(fd, &st) < 0)
+        return EIO;
+    char *page = calloc(1, f->page_bytes);
+    if (page == NULL)
+        abort();
+    ssize_t n = pwrite(fd, page, f->page_bytes, st.st_size);
+    int rc = n < 0 ? errno : (size_t)n < f->page_bytes ? ENOSPC : EIO;
+    free(page);
+    return rc;
+}
+
+int store_file_commit(const struct store_file *f, MDB_txn *txn)
+{
+    int rc = mdb_txn_commit(txn);
+    return rc == EIO ? why_cut(f) : rc;
+}
+
 static int fail(const char *what, const char *path, struct err *err)
 {
     return err_set(err, ERR_IO, "%s %s: %m", what, path);
@@ -138,7 +161,7 @@ static int create(struct store_file *f, struct err *err)
         return store_file_error(f, rc, err);
     rc = fill(f, txn);
     if (rc == 0)
-        rc = mdb_txn_commit(txn);
+        rc = store_file_commit(f, txn);
     else
         mdb_txn_abort(txn);
     return rc ? store_file_error(f, rc, err) : sync_dir(f->dir, err);

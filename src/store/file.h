@@ -21,6 +21,10 @@ void store_file_close(struct store_file *f);
 /* Reports what LMDB answered; err's text names the directory. MDB_NOTFOUND too is trouble here. */
 int store_file_error(const struct store_file *f, int rc, struct err *err);
 
+/* Commits or fails with a code of LMDB, of which it says more than LMDB does: a disk that has room for only a part of the
+ * pages is full, not broken. */
+int store_file_commit(const struct store_file *f, MDB_txn *txn);
+
 /* The value of a key; MDB's codes. */
 int store_file_get(MDB_txn *txn, MDB_dbi dbi, const void *key, size_t n, MDB_val *ret);
 /* The state as a transaction sees it. */

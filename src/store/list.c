@@ -107,7 +107,7 @@ static int fill(struct store_list *l, MDB_val key, MDB_val value, struct store_i
 {
     struct store_view *v = &l->store->view;
     struct store_entry e;
-    struct store_record r;
+    struct store_record r = {0};
     uint32_t table;
     *ret = (struct store_item){0};
     store_key_read(key, &table, &ret->namespace, &ret->name);
@@ -157,7 +157,7 @@ static int64_t count_rest(struct store_list *l, struct store_cursor *c, struct e
     MDB_val key, value;
     while ((code = advance(l, c, &key, &value, err)) > 0) {
         struct store_entry e;
-        struct store_record r;
+        struct store_record r = {0};
         if ((code = store_entry_read(key, value, &e, NULL)) == 0)
             code = find(l, &e, &r, NULL);
         n += code != 0; /* a damaged one is there too */

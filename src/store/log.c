@@ -73,7 +73,7 @@ int store_log_next(struct store_log *l, struct store_event *ret, struct err *err
     struct store_view *v = &l->store->view;
     int code = check(l->store, l->after, err);
     while (code == 0 && l->after < v->state.revision) {
-        struct store_record r;
+        struct store_record r = {0};
         code = advance(l, &r, err);
         if (code < 0 || (l->only && r.table != l->only))
             continue;
