@@ -17,8 +17,12 @@ enum { WAIT_MS = 60000 };
 
 static void wake(void *ctx)
 {
-    const struct harness *h = ctx;
+    struct harness *h = ctx;
     uint64_t one = 1;
+    if (atomic_load(&h->hold)) {
+        sem_post(&h->held);
+        sem_wait(&h->go);
+    }
     if (write(h->wake, &one, sizeof one) != sizeof one)
         abort();
 }
@@ -45,9 +49,27 @@ static void on_settled(void *ctx)
     h->settled++;
 }
 
+int harness_set_up(void **state)
+{
+    struct harness *h = malloc(sizeof *h);
+    assert_non_null(h);
+    harness_init(h);
+    *state = h;
+    return 0;
+}
+
+int harness_tear_down(void **state)
+{
+    harness_done(*state);
+    free(*state);
+    return 0;
+}
+
 void harness_init(struct harness *h)
 {
     *h = (struct harness){.dir = "/tmp/reeve-store-XXXXXX", .clock = {.wall = INT64_C(1700000000) * 1000000000}};
+    assert_int_equal(sem_init(&h->held, 0, 0), 0);
+    assert_int_equal(sem_init(&h->go, 0, 0), 0);
     assert_non_null(mkdtemp(h->dir));
     h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_true(h->wake >= 0);
@@ -99,6 +121,8 @@ void harness_done(struct harness *h)
 {
     store_close(h->store);
     close(h->wake);
+    sem_destroy(&h->held);
+    sem_destroy(&h->go);
     arena_done(&h->arena);
     remove_dir(h->dir);
 }
@@ -108,6 +132,9 @@ static void done(void *ctx, const struct store_result *result)
     struct outcome *o = ctx;
     assert_false(o->is_done);
     o->is_done = true;
+    o->order = ++o->harness->results;
+    o->n_events = o->harness->events.n;
+    o->settled = o->harness->settled;
     o->result = *result;
     o->result.message = NULL;
     (void)snprintf(o->message, sizeof o->message, "%s", result->message ? result->message : "");
@@ -117,7 +144,7 @@ void harness_submit(struct harness *h, const struct store_write *w, struct outco
 {
     struct err err;
     struct store_write own = *w;
-    *ret = (struct outcome){0};
+    *ret = (struct outcome){.harness = h};
     own.done = done;
     own.ctx = ret;
     if (store_submit(h->store, &own, &err) < 0)
@@ -143,6 +170,26 @@ void harness_settle(struct harness *h)
 {
     while (store_pending(h->store))
         wait_and_poll(h);
+}
+
+/* A write that cannot succeed brings the writer to the place where it is held, and changes nothing. */
+void harness_hold(struct harness *h)
+{
+    struct err err;
+    struct store_change never = {.table = h->table, .name = S("never"), .expect = 1};
+    harness_settle(h);
+    h->commits = store_stats(h->store).commits;
+    atomic_store(&h->hold, true);
+    if (store_submit(h->store, &(struct store_write){.changes = &never, .n_changes = 1}, &err) < 0)
+        fail_msg("%s", err.msg);
+    while (sem_wait(&h->held) < 0)
+        continue;
+}
+
+void harness_release(struct harness *h)
+{
+    atomic_store(&h->hold, false);
+    sem_post(&h->go);
 }
 
 static struct store_result write_one(struct harness *h, const struct store_change *change)

@@ -4,26 +4,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
-
-#define assert_str(s, text) assert_true(str_eq((s), str_of(text)))
-
-static int set_up(void **state)
-{
-    struct harness *h = calloc(1, sizeof *h);
-    harness_init(h);
-    *state = h;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    harness_done(*state);
-    free(*state);
-    return 0;
-}
 
 static void an_empty_store_is_at_revision_1(void **state)
 {
@@ -91,7 +73,7 @@ static void expectations_are_checked(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, harness_set_up, harness_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(an_empty_store_is_at_revision_1),
         TEST(what_was_written_can_be_read),

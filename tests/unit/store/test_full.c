@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* No room: on the disk (here: a limit on the size of files) or in the map. Nothing is half-written, reading goes on, and
+ * writing too once there is room. */
+#include "harness.h"
+
+#include "audit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+enum { VALUE = 20000, MANY = 2000 };
+
+static char value[VALUE + 1];
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static struct store_change change(struct harness *h, size_t i)
+{
+    return (struct store_change){
+        .table = h->table, .namespace = S("ns"), .name = str_fmt(&h->arena, "n%05zu", i), .value = {value, VALUE}};
+}
+
+/* Creates objects until one is refused; how many there are then. */
+static size_t fill(struct harness *h, struct outcome *o)
+{
+    for (size_t i = 0; i < MANY; i++) {
+        struct store_change c = change(h, i);
+        harness_submit(h, &(struct store_write){.changes = &c, .n_changes = 1}, o);
+        harness_wait(h, o);
+        if (o->result.code < 0)
+            return i;
+    }
+    fail_msg("it was never full");
+    return 0;
+}
+
+static void check_all(struct harness *h, size_t n)
+{
+    struct store_item item;
+    struct err err;
+    struct store_list *l = store_list_open(h->store, &(struct store_range){.table = h->table, .all_namespaces = true});
+    for (size_t i = 0; i < n; i++) {
+        if (store_list_next(l, &item, &err) != 1)
+            fail_msg("%s", err.msg);
+        assert_true(str_eq(item.name, change(h, i).name));
+        assert_int_equal(item.value.n, VALUE);
+    }
+    assert_int_equal(store_list_next(l, &item, &err), 0);
+    store_list_close(l);
+    assert_int_equal(store_count(h->store, h->table), n);
+    assert_int_equal(store_revision(h->store), n + 1);
+}
+
+static void nothing_is_half_written(struct harness *h, size_t n)
+{
+    struct outcome o[5];
+    rev before = store_revision(h->store);
+    size_t events = h->events.n;
+    harness_hold(h);
+    for (size_t i = 0; i < 5; i++) {
+        struct store_change c[] = {change(h, n + i), change(h, n + 5 + i)};
+        harness_submit(h, &(struct store_write){.changes = c, .n_changes = 2}, &o[i]);
+    }
+    harness_release(h);
+    harness_settle(h);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(o[i].result.code, ERR_NO_SPACE);
+        assert_non_null(strstr(o[i].message, "no room"));
+    }
+    assert_int_equal(store_revision(h->store), before);
+    assert_int_equal(h->events.n, events);
+    assert_true(store_stats(h->store).is_failing);
+}
+
+static void the_disk_is_full_and_then_it_is_not(void **state)
+{
+    struct harness *h = *state;
+    struct outcome o;
+    limit_files(2 << 20);
+    size_t n = fill(h, &o);
+    assert_in_range(n, 30, 110);
+    assert_int_equal(o.result.code, ERR_NO_SPACE);
+    assert_non_null(strstr(o.message, "File too large"));
+    assert_non_null(strstr(o.message, h->dir));
+    check_all(h, n);
+    nothing_is_half_written(h, n);
+    check_all(h, n);
+    limit_files(RLIM_INFINITY);
+    struct store_change c = change(h, n);
+    harness_submit(h, &(struct store_write){.changes = &c, .n_changes = 1}, &o);
+    harness_wait(h, &o);
+    assert_int_equal(o.result.code, 0);
+    assert_int_equal(o.result.revision, n + 2); /* no revision was lost */
+    assert_false(store_stats(h->store).is_failing);
+    harness_close(h);
+    struct err err;
+    if (store_audit(h->dir, NULL, &err) < 0)
+        fail_msg("%s", err.msg);
+    harness_open(h);
+    check_all(h, n + 1);
+}
+
+/* Also a table that was first used while there was no room gets its name. */
+static void a_new_table_survives_a_full_disk(void **state)
+{
+    struct harness *h = *state;
+    struct outcome o;
+    put(h, "ns", "a", 0, "1");
+    limit_files(4096);
+    uint32_t table = store_table(h->store, S("new"));
+    h->table = table;
+    struct store_change c = change(h, 0);
+    harness_submit(h, &(struct store_write){.changes = &c, .n_changes = 1}, &o);
+    harness_wait(h, &o);
+    assert_int_equal(o.result.code, ERR_NO_SPACE);
+    limit_files(RLIM_INFINITY);
+    put(h, "ns", "b", 0, "2");
+    harness_reopen(h);
+    assert_int_equal(store_table(h->store, S("new")), table);
+    assert_int_equal(store_count(h->store, table), 1);
+}
+
+static void the_map_is_full_until_it_may_be_larger(void **state)
+{
+    struct harness *h = *state;
+    struct outcome o;
+    h->options.map_bytes = 1 << 20;
+    harness_reopen(h);
+    size_t n = fill(h, &o);
+    assert_int_equal(o.result.code, ERR_NO_SPACE);
+    assert_non_null(strstr(o.message, "1048576 bytes"));
+    check_all(h, n);
+    nothing_is_half_written(h, n);
+    h->options.map_bytes = 8 << 20;
+    harness_reopen(h);
+    check_all(h, n);
+    struct store_change c = change(h, n);
+    harness_submit(h, &(struct store_write){.changes = &c, .n_changes = 1}, &o);
+    harness_wait(h, &o);
+    assert_int_equal(o.result.code, 0);
+    check_all(h, n + 1);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, harness_set_up, harness_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_disk_is_full_and_then_it_is_not),
+        TEST(a_new_table_survives_a_full_disk),
+        TEST(the_map_is_full_until_it_may_be_larger),
+    };
+    memset(value, 'v', VALUE);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
