@@ -72,26 +72,6 @@ void exchange_forget(struct http_exchange *x)
     arena_done(&x->arena);
 }
 
-void exchange_end(struct exchange *e)
-{
-    struct http_server *s = e->server;
-    if (e->x.gone)
-        e->x.gone(&e->x);
-    drop_body(e);
-    if (s && s->exchanges == e)
-        s->exchanges = e->next;
-    if (e->prev)
-        e->prev->next = e->next;
-    if (e->next)
-        e->next->prev = e->prev;
-    arena_done(&e->x.arena);
-    free(e);
-    if (s) {
-        s->stats.exchanges--;
-        server_settle(s);
-    }
-}
-
 /* ---- Without a peer: the answer that is still to come ends the exchange. ---- */
 
 static void lost_answer(struct http_exchange *x, int status, struct http_headers headers, str body)
@@ -115,16 +95,60 @@ static void lost_call(struct http_exchange *x)
     (void)x;
 }
 
-void exchange_abandon(struct exchange *e)
+/* Nobody is there any more: neither peer nor session. */
+static void lose(struct exchange *e)
 {
     static const struct http_carrier lost = {
         .answer = lost_answer, .stream = lost_stream, .resume = lost_call, .forget = lost_call};
     static const struct tls_peer nobody = {.state = TLS_PEER_NONE};
-    if (e->is_streaming) {
-        exchange_end(e);
-        return;
-    }
     e->x.carrier = &lost;
     e->x.peer = &nobody; /* fails closed, should anybody still ask */
     e->x.remote = str_dup(&e->x.arena, e->x.remote);
+}
+
+void exchange_finish(struct exchange *e)
+{
+    struct http_server *s = e->server;
+    if (e->x.gone)
+        e->x.gone(&e->x);
+    drop_body(e);
+    if (s && s->exchanges == e)
+        s->exchanges = e->next;
+    if (e->prev)
+        e->prev->next = e->next;
+    if (e->next)
+        e->next->prev = e->prev;
+    arena_done(&e->x.arena);
+    free(e);
+    if (s) {
+        s->stats.exchanges--;
+        server_settle(s);
+    }
+}
+
+static void finish(struct loop_work *w)
+{
+    exchange_finish((struct exchange *)((char *)w - offsetof(struct exchange, finish)));
+}
+
+void exchange_end(struct exchange *e)
+{
+    if (e->is_ended)
+        return;
+    e->is_ended = true;
+    if (e->server == NULL) {
+        exchange_finish(e);
+        return;
+    }
+    lose(e);
+    e->finish.fn = finish;
+    loop_defer(e->server->loop, &e->finish);
+}
+
+void exchange_abandon(struct exchange *e)
+{
+    if (e->is_streaming)
+        exchange_end(e);
+    else
+        lose(e);
 }

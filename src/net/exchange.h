@@ -24,6 +24,8 @@ struct exchange {
     struct buf body;
     size_t charged;    /* of the budget of all bodies */
     bool is_streaming; /* the session's: http_stream was called */
+    bool is_ended;
+    struct loop_work finish;
 };
 
 static inline struct exchange *exchange_of(struct http_exchange *x)
@@ -39,8 +41,11 @@ enum exchange_body { BODY_OK, BODY_TOO_LARGE, BODY_NO_ROOM };
 enum exchange_body exchange_body_add(struct exchange *e, str bytes);
 /* The handler's turn. It may have answered, and the session ended the exchange, when this returns. */
 void exchange_handle(struct exchange *e);
-/* gone() is called, and all is freed. */
+/* Not the session's any more. gone() is called and all is freed at the end of this turn of the loop, so that a handler may still
+ * look at what it has just answered. */
 void exchange_end(struct exchange *e);
+/* At once, for a server that goes away. */
+void exchange_finish(struct exchange *e);
 /* The peer went away. As exchange_end, unless the handler has yet to answer: then the end comes with that answer, which
  * goes nowhere. Not the session's any more, either way. */
 void exchange_abandon(struct exchange *e);

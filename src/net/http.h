@@ -6,7 +6,7 @@
  *
  *   handler(ctx, x)  is called when the request is there as a whole, its body included. It answers now or later:
  *
- *     http_answer(x, …)            head and body in one                                        x is gone after that
+ *     http_answer(x, …)            head and body in one                                        x is gone soon after
  *     http_stream(x, …, source)    head now; then source->fill is called whenever there is room:
  *                                     HTTP_MORE  call again   HTTP_WAIT  until http_resume(x)   HTTP_END  that was all
  *
@@ -14,7 +14,8 @@
  * streams, a peer that goes away ends it at once, and fill is not called any more.
  *
  *   x->gone(x)       is the last word, exactly once, whatever happened: after the answer was handed over, after HTTP_END,
- *                    or when the peer went away while streaming. What belongs to the exchange is released there. */
+ *                    or when the peer went away while streaming. What belongs to the exchange is released there. It is called
+ *                    from the loop, never from within http_answer or fill: these may be followed by looks at x. */
 #pragma once
 
 #include "base/arena.h"

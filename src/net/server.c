@@ -166,8 +166,14 @@ void http_server_free(struct http_server *s)
     if (s->is_drain_work_queued)
         loop_defer_cancel(s->loop, &s->drain_work);
     loop_timer_cancel(s->loop, &s->drain_timer);
-    for (struct exchange *e = s->exchanges; e; e = e->next) /* those that are yet to be answered */
-        e->server = NULL;
+    for (struct exchange *e = s->exchanges, *next; e; e = next) {
+        next = e->next;
+        e->server = NULL; /* those that are yet to be answered end with their answer */
+        if (e->is_ended) {
+            loop_defer_cancel(s->loop, &e->finish);
+            exchange_finish(e);
+        }
+    }
     tls_unref(s->tls);
     free(s);
 }
