@@ -565,6 +565,8 @@ void conn_set_user(struct conn *c, const struct conn_user *user, void *ctx)
 {
     c->user = user;
     c->ctx = ctx;
+    c->is_unshown = true; /* what has come already */
+    mark_dirty(c);
 }
 
 str conn_protocol(const struct conn *c)
