@@ -44,9 +44,27 @@ static struct http_limits with_defaults(struct http_limits l)
 
 /* ---- Connections. ---- */
 
+/* Without TLS, or with a peer that offers no protocols: who speaks HTTP/2 begins with a line that is no request of
+ * HTTP/1.1. */
+static size_t on_first_bytes(void *ctx, struct conn *c, str bytes)
+{
+    static const char preface[] = "PRI * HTTP/2.0\r\n";
+    size_t n = bytes.n < sizeof preface - 1 ? bytes.n : sizeof preface - 1;
+    if (memcmp(bytes.p, preface, n) != 0)
+        h1_session_start(ctx, c);
+    else if (n == sizeof preface - 1)
+        h2_session_start(ctx, c);
+    return 0;
+}
+
 static void on_open(void *ctx, struct conn *c)
 {
-    h1_session_start(ctx, c);
+    if (str_eq(conn_protocol(c), S("h2")))
+        h2_session_start(ctx, c);
+    else if (conn_protocol(c).n)
+        h1_session_start(ctx, c);
+    else
+        conn_set_idle(c, true); /* whoever says nothing may be sent away */
 }
 
 static void on_closed(void *ctx, struct conn *c)
@@ -56,7 +74,7 @@ static void on_closed(void *ctx, struct conn *c)
 }
 
 /* Until the protocol is known. */
-static const struct conn_user newcomer = {.open = on_open, .closed = on_closed};
+static const struct conn_user newcomer = {.open = on_open, .input = on_first_bytes, .closed = on_closed};
 
 void server_welcome(struct http_server *s, int fd, str remote)
 {

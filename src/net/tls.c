@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 /* In the form of RFC 7301: each name behind its length. The server takes the first of its own that the client has. */
-static const unsigned char protocols[] = "\x08http/1.1";
+static const unsigned char protocols[] = "\x02h2\x08http/1.1";
 
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_n, const unsigned char *in,
                            unsigned in_n, void *ctx)
