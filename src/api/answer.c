@@ -44,18 +44,23 @@ static bool headers_have(struct http_headers headers, str name)
     return false;
 }
 
-/* "Mon, 16 Nov 2026 00:33:42 GMT", made once a second. */
-static str date_now(struct api *api)
+str api_date(struct arena *a, int64_t second)
 {
     static const char days[] = "ThuFriSatSunMonTueWed", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    struct buf b = {.arena = a};
+    time_format(&b, second, 0, 0);
+    int month = (b.p[5] - '0') * 10 + b.p[6] - '0';
+    return str_fmt(a, "%.3s, %.2s %.3s %.4s %.8s GMT", days + second / 86400 % 7 * 3, b.p + 8, months + (month - 1) * 3,
+                   b.p, b.p + 11);
+}
+
+/* Made once a second. */
+static str date_now(struct api *api)
+{
     int64_t second = api->options.clock.wall_ns(api->options.clock.ctx) / 1000000000;
     if (second != api->date_second || !api->date[0]) {
-        struct buf b = {0};
-        time_format(&b, second, 0, 0);
-        int month = (b.p[5] - '0') * 10 + b.p[6] - '0';
-        snprintf(api->date, sizeof api->date, "%.3s, %.2s %.3s %.4s %.8s GMT", days + second / 86400 % 7 * 3, b.p + 8,
-                 months + (month - 1) * 3, b.p, b.p + 11);
-        buf_done(&b);
+        struct arena scratch ARENA_SCOPE = {0};
+        snprintf(api->date, sizeof api->date, "%.*s", STR(api_date(&scratch, second)));
         api->date_second = second;
     }
     return str_of(api->date);
@@ -132,12 +137,18 @@ void api_answer_json(struct api_request *r, int status, str json)
     api_answer_text(r, status, S("application/json"), buf_str(&b));
 }
 
-void api_answer_stream(struct api_request *r, str content_type, struct http_source source)
+void api_answer_stream_with(struct api_request *r, struct http_headers headers, struct http_source source)
 {
     struct head h;
-    head_make(r, &h, content_type, (struct http_headers){0});
+    head_make(r, &h, (str){0}, headers);
     r->status = 200;
     http_stream(r->x, 200, (struct http_headers){h.p, h.n}, source);
+}
+
+void api_answer_stream(struct api_request *r, str content_type, struct http_source source)
+{
+    struct http_header own = {S("Content-Type"), content_type};
+    api_answer_stream_with(r, (struct http_headers){&own, 1}, source);
 }
 
 /* About the bytes that indentation adds: deep trees of many small values grow by orders of magnitude. */

@@ -5,6 +5,7 @@
  * Errors: answered. */
 #pragma once
 
+#include "api/discovery_render.h"
 #include "api/server.h"
 
 struct discovery *discovery_new(struct api *api);
@@ -12,3 +13,5 @@ void discovery_free(struct discovery *d);
 /* GET of /api, /apis, /api/v1, /apis/G, /apis/G/V; false when the path is none of these or names a group or version that
  * there is not. */
 bool discovery_handle(struct api_request *r);
+/* All groups there are now, borrowed until the next event of the store. */
+struct discovery_groups discovery_groups(struct discovery *d);

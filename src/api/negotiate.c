@@ -93,11 +93,23 @@ static bool media_of(const struct clause *c, unsigned allowed, enum media *ret)
     return (allowed & ACCEPT_YAML) && str_eq(c->subtype, S("yaml"));
 }
 
+static bool is_discovery(const struct clause *c, struct accept *ret)
+{
+    bool is_v2 = str_eq(c->version, S("v2"));
+    if (!str_eq(c->group, S("apidiscovery.k8s.io")) || (!is_v2 && !str_eq(c->version, S("v2beta1"))))
+        return false;
+    ret->as = AS_DISCOVERY;
+    ret->group_version = is_v2 ? S("apidiscovery.k8s.io/v2") : S("apidiscovery.k8s.io/v2beta1");
+    return true;
+}
+
 static bool form_of(const struct clause *c, unsigned allowed, struct accept *ret)
 {
     ret->as = AS_OBJECT;
     if (c->as.n == 0)
         return true;
+    if (str_eq(c->as, S("APIGroupDiscoveryList")))
+        return (allowed & ACCEPT_DISCOVERY) && is_discovery(c, ret);
     bool is_v1 = str_eq(c->version, S("v1"));
     if (!str_eq(c->group, S("meta.k8s.io")) || (!is_v1 && !str_eq(c->version, S("v1beta1"))))
         return false;

@@ -165,17 +165,8 @@ static void serve_path(struct api_request *r)
 
 static bool has_group_version(const struct api_request *r)
 {
-    struct arena scratch ARENA_SCOPE = {0};
-    size_t n;
-    struct registry_group *groups = registry_groups(&scratch, r->api->registry, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (!str_eq(r->route.group, str_of(groups[i].name)))
-            continue;
-        for (size_t j = 0; j < groups[i].n; j++)
-            if (str_eq(r->route.version, str_of(groups[i].versions[j].version)))
-                return true;
-    }
-    return false;
+    const struct registry_group *g = discovery_find_group(discovery_groups(r->api->discovery), r->route.group);
+    return discovery_find_version(g, r->route.version);
 }
 
 static void refuse_unknown_resource(struct api_request *r)

@@ -58,18 +58,18 @@ bool query_true(const struct query *q, str name);
 
 /* ---- How the answer is to look (negotiate.c). ---- */
 
-enum representation { AS_OBJECT, AS_TABLE, AS_METADATA };
+enum representation { AS_OBJECT, AS_TABLE, AS_METADATA, AS_DISCOVERY };
 enum media { MEDIA_JSON, MEDIA_YAML };
 
 struct accept {
     enum representation as;
     enum media media;
     bool is_pretty;
-    str kind;          /* of AS_TABLE and AS_METADATA: "Table", "PartialObjectMetadata", "PartialObjectMetadataList" */
-    str group_version; /* …and "meta.k8s.io/v1" or "meta.k8s.io/v1beta1" */
+    str kind; /* of AS_TABLE and AS_METADATA: "Table", "PartialObjectMetadata", "PartialObjectMetadataList" */
+    str group_version; /* …and "meta.k8s.io/v1" or "meta.k8s.io/v1beta1"; of AS_DISCOVERY "apidiscovery.k8s.io/v2" or v2beta1 */
 };
 
-enum { ACCEPT_TABLE = 1, ACCEPT_METADATA = 2, ACCEPT_YAML = 4 };
+enum { ACCEPT_TABLE = 1, ACCEPT_METADATA = 2, ACCEPT_YAML = 4, ACCEPT_DISCOVERY = 8 };
 /* Picks the first entry of the Accept header that can be served; allowed says which besides plain JSON. Refuses the request
  * with 406, and answers false, when there is none. */
 bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret);
@@ -105,10 +105,13 @@ void api_answer_text(struct api_request *r, int status, str content_type, str bo
 void api_answer_with(struct api_request *r, int status, struct http_headers headers, str body);
 /* Head now, body from the source. */
 void api_answer_stream(struct api_request *r, str content_type, struct http_source source);
+void api_answer_stream_with(struct api_request *r, struct http_headers headers, struct http_source source);
 /* A Status: HTTP code and Retry-After come from it. */
 void api_refuse(struct api_request *r, const struct json *status);
 void api_refuse_err(struct api_request *r, const struct err *err);
 void api_warn(struct api_request *r, str text);
+/* As headers have it: "Mon, 16 Nov 2026 00:33:42 GMT". */
+str api_date(struct arena *a, int64_t second);
 /* For streams that stay (after api_answer_stream): lets go of the request and of everything in its arena, see http_forget. Of r
  * itself only api, x, route.kind, route.verb and released are good afterwards. */
 void api_forget(struct api_request *r);
