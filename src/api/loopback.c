@@ -127,13 +127,14 @@ static struct authz_identity dup_identity(struct arena *a, const struct authz_id
 
 static struct http_headers make_headers(struct arena *a, const struct loopback_call *call)
 {
-    struct http_header *p = ARENA_ARRAY(a, struct http_header, call->headers.n + 2);
+    struct http_header *p = ARENA_ARRAY(a, struct http_header, call->headers.n + 3);
     size_t n = 0;
+    for (size_t i = 0; i < call->headers.n; i++)
+        p[n++] = (struct http_header){str_dup(a, call->headers.p[i].name), str_dup(a, call->headers.p[i].value)};
     p[n++] = (struct http_header){S("accept"), call->accept.n ? str_dup(a, call->accept) : S("application/json")};
     p[n++] = (struct http_header){S("content-type"),
                                   call->content_type.n ? str_dup(a, call->content_type) : S("application/json")};
-    for (size_t i = 0; i < call->headers.n; i++)
-        p[n++] = (struct http_header){str_dup(a, call->headers.p[i].name), str_dup(a, call->headers.p[i].value)};
+    p[n++] = (struct http_header){S("user-agent"), S("kube-apiserver")}; /* who manages the fields it sets */
     return (struct http_headers){p, n};
 }
 
@@ -146,8 +147,7 @@ struct loopback *loopback_start(struct api *api, const struct loopback_call *cal
     l->call = *call;
     l->loop = api->options.loop;
     str target = str_dup(a, call->target);
-    if (!str_cut(target, '?', &l->x.path, &l->x.query))
-        l->x.path = target;
+    str_cut(target, '?', &l->x.path, &l->x.query);
     l->x.carrier = &carrier;
     l->x.method = str_dup(a, call->method);
     l->x.headers = make_headers(a, call);

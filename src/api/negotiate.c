@@ -27,16 +27,13 @@ static bool clause_parse(str text, struct clause *ret)
 {
     *ret = (struct clause){.quality = 1000};
     str type, params;
-    if (!str_cut(text, ';', &type, &params))
-        type = text;
+    str_cut(text, ';', &type, &params);
     type = str_trim(type);
     if (!str_cut(type, '/', &ret->type, &ret->subtype))
-        return str_eq(type, S("*")) ? (ret->type = ret->subtype = type, true) : false;
+        return false;
     while (params.n) {
-        str param, rest, name, value;
-        if (!str_cut(params, ';', &param, &rest))
-            param = params;
-        params = rest;
+        str param, name, value;
+        str_cut(params, ';', &param, &params);
         if (!str_cut(str_trim(param), '=', &name, &value))
             continue;
         if (str_eq(name, S("q")))
@@ -65,10 +62,8 @@ static size_t clauses_parse(str header, struct clause *clauses)
 {
     size_t n = 0;
     while (header.n && n < CLAUSES_MAX) {
-        str one, rest;
-        if (!str_cut(header, ',', &one, &rest))
-            one = header;
-        header = rest;
+        str one;
+        str_cut(header, ',', &one, &header);
         struct clause c;
         if (!clause_parse(one, &c))
             continue;
@@ -80,17 +75,16 @@ static size_t clauses_parse(str header, struct clause *clauses)
     return n;
 }
 
+/* Only the whole wildcard counts: one for subtypes alone is nothing to the real server either. */
 static bool media_of(const struct clause *c, unsigned allowed, enum media *ret)
 {
-    bool is_any = str_eq(c->subtype, S("*"));
-    if (!str_eq(c->type, S("application")) && !(is_any && str_eq(c->type, S("*"))))
-        return false;
-    if (is_any || str_eq(c->subtype, S("json"))) {
+    bool is_any = str_eq(c->type, S("*")) && str_eq(c->subtype, S("*"));
+    if (is_any || (str_eq(c->type, S("application")) && str_eq(c->subtype, S("json")))) {
         *ret = MEDIA_JSON;
         return true;
     }
     *ret = MEDIA_YAML;
-    return (allowed & ACCEPT_YAML) && str_eq(c->subtype, S("yaml"));
+    return (allowed & ACCEPT_YAML) && str_eq(c->type, S("application")) && str_eq(c->subtype, S("yaml"));
 }
 
 static bool is_discovery(const struct clause *c, struct accept *ret)

@@ -56,14 +56,11 @@ int query_parse(struct arena *a, str text, struct query *ret, struct err *err)
 {
     VEC(struct query_option) list = {0};
     while (text.n) {
-        str pair, rest, name, value;
-        if (!str_cut(text, '&', &pair, &rest))
-            pair = text;
-        text = rest;
+        str pair, name, value;
+        str_cut(text, '&', &pair, &text);
         if (pair.n == 0 || str_find_char(pair, ';') >= 0)
             continue;
-        if (!str_cut(pair, '=', &name, &value))
-            name = pair;
+        str_cut(pair, '=', &name, &value);
         if (list.n == OPTIONS_MAX)
             return err_set(err, ERR_BAD_REQUEST, "too many query parameters, limit is %d", OPTIONS_MAX);
         struct query_option o;

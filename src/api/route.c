@@ -22,10 +22,8 @@ static int split(struct arena *a, str path, struct segments *ret, struct err *er
         return err_set(err, ERR_BAD_REQUEST, "the path of a request must start with a slash");
     path = str_from(path, 1);
     while (path.n) {
-        str raw, rest, segment;
-        if (!str_cut(path, '/', &raw, &rest))
-            raw = path;
-        path = rest;
+        str raw, segment;
+        str_cut(path, '/', &raw, &path);
         if (raw.n == 0 || !percent_decode(a, raw, false, &segment) || is_trick(segment))
             return err_set(err, ERR_BAD_REQUEST, "malformed path: empty, escaped or relative segments are not allowed");
         if (ret->n == SEGMENTS_MAX)
