@@ -155,8 +155,10 @@ static bool flush(struct conn *c)
 static void ask_output(struct conn *c)
 {
     size_t limit = c->host->pending_bytes, before = conn_pending(c);
+    if (before >= limit)
+        return;
     c->is_wanted = false;
-    if (c->user->output == NULL || before >= limit)
+    if (c->user->output == NULL)
         return;
     conn_lend(c->host, &c->out);
     c->user->output(c->ctx, c, &c->out, limit - before < OUTPUT_STEP ? limit - before : OUTPUT_STEP);
