@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: one write at work, and the steps it is made of. Private to write_*.c and scale.c.
+/* What: one write at work, and the steps it is made of. Private to write_*.c, scale.c and the reviews.
  * Owns: struct write lives in the arena of its request; what an attempt makes lives in `work` and goes with the attempt.
  * Threads: the loop thread.
  * Errors: a step that refuses leaves the Status in w->status and answers WRITE_REFUSED.

@@ -255,7 +255,17 @@ static void prepare_service_account_update(struct arena *a, struct json *object,
     prepare_service_account(a, object);
 }
 
+static void fill_token_request(struct arena *a, struct json *object)
+{
+    default_int(a, make_obj(a, object, S("spec")), S("expirationSeconds"), 3600);
+}
+
 static const struct strategy rows[] = {
+    {
+        .group = "authentication.k8s.io",
+        .kind = "TokenRequest",
+        .fill = fill_token_request,
+    },
     {
         .kind = "ConfigMap",
         .validate = validate_config_map,
