@@ -17,7 +17,7 @@ static const struct {
 
 enum write_step review_answer(struct write *w, struct json object)
 {
-    canonical_form(&w->work, w->kind->shape, &object);
+    canonical_form(&w->work, w->kind->shape, &object, CANONICAL_KEEP_EMPTY);
     w->answer = object;
     w->has_answer = true;
     w->code = 201;

@@ -5,35 +5,41 @@
 
 #include <stdlib.h>
 
-static void record(struct arena *a, const struct shape *shape, struct json *v);
+struct form {
+    struct arena *arena;
+    bool keeps_empty;
+};
+
+static void record(const struct form *f, const struct shape *shape, struct json *v);
 
 /* ---- Values. ---- */
 
-static void unions(struct arena *a, const struct shape_field *row, struct json *v)
+static void unions(const struct form *f, const struct shape_field *row, struct json *v)
 {
     if (v->type == JSON_OBJ)
-        record(a, row->record, v);
+        record(f, row->record, v);
     for (size_t i = 0; v->type == JSON_ARR && i < v->n; i++) {
         if (v->items[i].type == JSON_OBJ)
-            record(a, row->record, &v->items[i]);
+            record(f, row->record, &v->items[i]);
     }
 }
 
 /* One value: all of a field, or one item or entry of it. */
-static void value(struct arena *a, const struct shape_field *row, struct json *v)
+static void value(const struct form *f, const struct shape_field *row, struct json *v)
 {
     switch (row->type) {
     case SHAPE_RECORD:
-        record(a, row->record, v);
+        record(f, row->record, v);
         break;
     case SHAPE_QUANTITY: /* maps of amounts are resource lists, and those are rounded */
         if (v->type == JSON_STR && v->n && quantity_check(json_text(v)) == NULL)
-            *v = json_str(quantity_canonical(a, json_text(v), row->card == SHAPE_MAP ? QUANTITY_MILLI : QUANTITY_NANO));
+            *v = json_str(
+                quantity_canonical(f->arena, json_text(v), row->card == SHAPE_MAP ? QUANTITY_MILLI : QUANTITY_NANO));
         break;
     case SHAPE_JSON_OR_BOOL:
     case SHAPE_JSON_OR_ARRAY:
     case SHAPE_JSON_OR_STRINGS:
-        unions(a, row, v);
+        unions(f, row, v);
         break;
     default:
         break;
@@ -55,23 +61,23 @@ static void sort_keys(struct json *v)
     }
 }
 
-static void whole(struct arena *a, const struct shape_field *row, struct json *v)
+static void whole(const struct form *f, const struct shape_field *row, struct json *v)
 {
     bool plain = row->type != SHAPE_RECORD && row->type != SHAPE_QUANTITY && row->type < SHAPE_JSON_OR_BOOL;
     switch (row->card) {
     case SHAPE_LIST:
         for (size_t i = 0; !plain && v->type == JSON_ARR && i < v->n; i++)
-            value(a, row, &v->items[i]);
+            value(f, row, &v->items[i]);
         break;
     case SHAPE_MAP:
         if (v->type != JSON_OBJ)
             break;
         sort_keys(v);
         for (size_t i = 0; !plain && i < v->n; i++)
-            value(a, row, &v->members[i].val);
+            value(f, row, &v->members[i].val);
         break;
     default:
-        value(a, row, v);
+        value(f, row, v);
     }
 }
 
@@ -129,16 +135,16 @@ static struct json zero(const struct shape_field *row)
 }
 
 /* False when the field is left out. */
-static bool field(struct arena *a, const struct shape_field *row, struct json *v)
+static bool field(const struct form *f, const struct shape_field *row, struct json *v)
 {
     bool is_given = !json_is_null(v), is_always = row->required || row->written || (is_struct(row) && !row->pointer);
     if (!is_given && !is_always)
         return false;
     if (is_given && !is_always && !row->pointer && is_zero(v))
         return false;
-    if (!is_given)
+    if (!is_given || (row->card != SHAPE_ONE && v->n == 0 && !f->keeps_empty))
         *v = zero(row);
-    whole(a, row, v);
+    whole(f, row, v);
     return true;
 }
 
@@ -150,10 +156,11 @@ static bool is_type_meta(const struct shape_field *row)
 }
 
 /* The members in the order of the shape; those it does not know stay behind them. */
-static void record(struct arena *a, const struct shape *shape, struct json *v)
+static void record(const struct form *f, const struct shape *shape, struct json *v)
 {
     if (v->type != JSON_OBJ)
         return;
+    struct arena *a = f->arena;
     const struct json **given = ARENA_ARRAY(a, const struct json *, shape->n);
     struct json next = json_obj_sized(a, v->n > 4 ? v->n : 4), unknown = json_obj();
     json_each_member(v, m)
@@ -167,14 +174,15 @@ static void record(struct arena *a, const struct shape *shape, struct json *v)
     for (size_t i = 0; i < shape->n; i++) {
         const struct shape_field *row = &shape->fields[i];
         struct json child = given[i] ? *given[i] : json_null();
-        if (is_type_meta(row) ? !is_zero(&child) : field(a, row, &child))
+        if (is_type_meta(row) ? !is_zero(&child) : field(f, row, &child))
             json_add(a, &next, str_of(row->name), child);
     }
     json_each_member(&unknown, m) json_add(a, &next, json_key(m), m->val);
     *v = next;
 }
 
-void canonical_form(struct arena *a, const struct shape *shape, struct json *object)
+void canonical_form(struct arena *a, const struct shape *shape, struct json *object, unsigned flags)
 {
-    record(a, shape, object);
+    struct form f = {a, flags & CANONICAL_KEEP_EMPTY};
+    record(&f, shape, object);
 }

@@ -14,5 +14,11 @@
 #include "json/json.h"
 #include "json/shape.h"
 
+enum {
+    /* Lists and maps that are always written stay [] and {}; else they become null, as those of kinds do that Kubernetes keeps
+     * as protobuf, which does not know the difference. */
+    CANONICAL_KEEP_EMPTY = 1,
+};
+
 /* In place. */
-void canonical_form(struct arena *a, const struct shape *shape, struct json *object);
+void canonical_form(struct arena *a, const struct shape *shape, struct json *object, unsigned flags);

@@ -35,6 +35,12 @@ static bool is_crd(const struct kind *kind)
     return strcmp(kind->kind, "CustomResourceDefinition") == 0 && strcmp(kind->group, "apiextensions.k8s.io") == 0;
 }
 
+/* CRDs are kept as JSON, questions not at all. */
+static unsigned form_of(const struct kind *kind)
+{
+    return is_crd(kind) || (kind->flags & KIND_NOT_STORED) ? CANONICAL_KEEP_EMPTY : 0;
+}
+
 void strategy_default(struct arena *a, const struct kind *kind, struct json *object)
 {
     const struct strategy *s = strategy_of(kind);
@@ -43,7 +49,7 @@ void strategy_default(struct arena *a, const struct kind *kind, struct json *obj
     else if (s->fill)
         s->fill(a, object);
     if (kind->shape)
-        canonical_form(a, kind->shape, object);
+        canonical_form(a, kind->shape, object, form_of(kind));
 }
 
 void strategy_prepare_create(struct arena *a, const struct kind *kind, struct json *object)
@@ -56,7 +62,7 @@ void strategy_prepare_create(struct arena *a, const struct kind *kind, struct js
     else if (s->prepare_create)
         s->prepare_create(a, object);
     if (kind->shape)
-        canonical_form(a, kind->shape, object);
+        canonical_form(a, kind->shape, object, form_of(kind));
 }
 
 /* ---- Updates. ---- */
