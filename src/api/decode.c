@@ -11,8 +11,7 @@ static void fill_defaults(struct arena *a, const struct kind *kind, struct json 
 {
     if (rbac_kind_of(kind) != AUTHZ_UNKNOWN)
         rbac_default(a, kind, object);
-    else
-        strategy_default(a, kind, object);
+    strategy_default(a, kind, object);
 }
 
 /* ---- Custom resources. ---- */
