@@ -28,8 +28,7 @@ enum strictness strictness_of(const struct query *q)
 str decode_media_type(struct api_request *r)
 {
     str header = http_header(r->x, S("Content-Type")), type, rest;
-    if (!str_cut(header, ';', &type, &rest))
-        type = header;
+    str_cut(header, ';', &type, &rest);
     return str_lower(r->arena, str_trim(type));
 }
 
@@ -126,7 +125,8 @@ static int read_type(struct arena *a, const struct kind *kind, const struct json
 static str internal_package(const struct kind *kind)
 {
     str first, rest, group = str_of(kind->group);
-    return group.n == 0 ? S("core") : str_cut(group, '.', &first, &rest) ? first : group;
+    str_cut(group, '.', &first, &rest);
+    return group.n ? first : S("core");
 }
 
 static str wrong_version(struct arena *a, const struct kind *kind, str got)

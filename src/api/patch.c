@@ -6,6 +6,8 @@
 #include "object/strategic.h"
 #include "json/patch.h"
 
+#include <stdlib.h>
+
 /* ---- The type. ---- */
 
 bool patch_type_parse(struct write *w, const struct kind *kind)
@@ -102,16 +104,25 @@ static int patch_strategically(struct patching *p, const struct json *doc)
 
 /* ---- The result. ---- */
 
+static int by_key(const void *l, const void *r)
+{
+    return str_cmp(json_key(l), json_key(r));
+}
+
 /* ` "" is invalid: patch: Invalid value: "…": why`: the value is the result, or the patch itself if it was strategic. */
 static int invalid(struct patching *p, str why)
 {
     struct write *w = p->w;
     struct field_errors errs = {.arena = &w->work};
     struct buf shown = {.arena = &w->work};
-    if (str_eq(w->patch_type, PATCH_STRATEGIC))
+    if (str_eq(w->patch_type, PATCH_STRATEGIC)) {
         go_text(&shown, &p->patch);
-    else
-        json_encode(&shown, &p->patched, 0);
+    } else { /* Go sorts what it has opened, and that is at least the outermost object */
+        struct json sorted = json_dup_top(&w->work, &p->patched);
+        if (json_is_obj(&sorted) && sorted.n)
+            qsort(sorted.members, sorted.n, sizeof *sorted.members, by_key);
+        json_encode(&shown, &sorted, 0);
+    }
     field_error_add(&errs, FIELD_INVALID, S("patch"), field_quote(&w->work, buf_str(&shown)), "%.*s", STR(why));
     return refuse(w, status_invalid(&w->work, (struct status_subject){0}, &errs));
 }

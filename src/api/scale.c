@@ -32,10 +32,7 @@ static bool take_name(str *path, str *ret)
         *path = str_from(*path, 1);
     if (path->n == 0)
         return false;
-    if (!str_cut(*path, '.', ret, &rest)) {
-        *ret = *path;
-        rest = (str){0};
-    }
+    str_cut(*path, '.', ret, &rest);
     *path = rest;
     return true;
 }

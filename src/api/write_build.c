@@ -229,7 +229,7 @@ static bool is_valid(struct write *w, void (*validate)(struct write *w, struct f
 
 /* ---- A new object. ---- */
 
-/* What the server gives every new object. A resourceVersion is refused only in the end: *ret_version. */
+/* What the server gives every new object. A resourceVersion is refused only in the end, and only of a POST. */
 static int fill_new(struct write *w, bool *ret_has_version, struct err *err)
 {
     struct arena *a = &w->work;
@@ -293,7 +293,7 @@ enum write_step write_next_create(struct write *w)
     warn_finalizers(w);
     if ((!is_post && !write_may_create(w)) || !admit(w))
         return WRITE_REFUSED;
-    if (has_version)
+    if (has_version && is_post)
         return write_refused(w,
                              status_unknown(&w->work, S("resourceVersion should not be set on objects to be created")));
     int rc = is_post ? write_load(w, object_name(&w->next), &err) : ERR_NOT_FOUND;

@@ -3,7 +3,16 @@
 
 #include "object/object.h"
 
-/* In place: what every write of a body does to it before others look: its place, its owners, its managers. */
+/* In place: what only the server can know of an object is not the client's, not even for the record of managers. */
+static void wipe(struct write *w)
+{
+    static const char *const fields[] = {"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp",
+                                         "selfLink", "uid"};
+    struct json *meta = meta_of(&w->work, &w->next);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        json_remove(meta, str_of(fields[i]));
+}
+
 static enum write_step build(struct write *w)
 {
     struct decoded body;
@@ -15,6 +24,7 @@ static enum write_step build(struct write *w)
     w->next = body.object;
     if (meta_place(&w->work, &place, &w->next, &err) < 0)
         return write_failed(w, &err);
+    wipe(w);
     write_dedup_owners(w);
     write_track(w);
     return write_next_create(w);

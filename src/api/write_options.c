@@ -16,8 +16,7 @@ static str manager_of_agent(struct write *w)
 {
     str agent = http_header(w->r->x, S("User-Agent")), name, rest;
     struct buf b = {.arena = w->r->arena};
-    if (!str_cut(agent, '/', &name, &rest))
-        name = agent;
+    str_cut(agent, '/', &name, &rest);
     while (name.n) {
         str before = name;
         uint32_t rune = rune_next(&name);
