@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases of the whole API server: requests and what is answered, as over HTTPS but without sockets. Each case begins with a
+ * new data directory.
+ *
+ *     --- request [as=jane] [groups=dev,ops]
+ *     POST /api/v1/namespaces/default/configmaps?fieldManager=me
+ *     Content-Type: application/yaml
+ *
+ *     body
+ *     --- expect 201 [part]
+ *     Warning: 299 - "unknown field \"zz\""
+ *
+ *     {"kind":"ConfigMap","metadata":{"uid":"<uid a>","resourceVersion":"<rv a>", …}, …}
+ *
+ * Requests that stand together, without an expectation between them, are sent together; their expectations follow in the
+ * same order. Who asks is a member of system:masters unless said otherwise; others are in system:authenticated. The
+ * User-Agent is tester/1.
+ *
+ * The answer must be the same JSON, whatever the order of its members; with "part" it may have members that are not listed
+ * here, at any depth. managedFields may be left out in any case. A body that is no JSON is compared as text; no body: it
+ * does not matter. Warnings must be exactly those listed; other headers are looked at if they are listed.
+ *
+ * Texts of the form "<kind name>" stand for what the server makes up: <uid …>, <rv …>, <time …>, <any …>. The first of a
+ * name may be anything of that kind, later ones must be the same, and in requests they are put in. The name may be left
+ * out. The clock stands at 2026-01-02T03:04:05Z unless it is moved: --- clock SECONDS */
+#include "api/api.h"
+#include "api/loopback.h"
+#include "cases/case.h"
+#include "json/json.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TOGETHER = 64, TURNS = 2000, TURN_NS = 5000000 };
+
+/* One request on its way. */
+struct round {
+    struct world *world;
+    bool is_done;
+    int status;
+    struct buf body, headers; /* headers: "Name: value" lines */
+};
+
+struct world {
+    struct case_file *c;
+    struct arena *a;
+    struct loop *loop;
+    struct api *api;
+    struct clock_fake time;
+    struct random_fake chance;
+    struct log log;
+    bool is_ready, has_failed;
+    char dir[64];
+    struct map bound; /* "<rv a>" → struct json * */
+    struct round rounds[TOGETHER];
+    size_t n_rounds, n_checked;
+};
+
+/* ---- The server. ---- */
+
+static void discard(void *ctx, str line)
+{
+    (void)ctx;
+    if (getenv("API_CASES_LOG"))
+        fprintf(stderr, "%.*s", STR(line));
+}
+
+static void ready(void *ctx, const struct err *err)
+{
+    struct world *w = ctx;
+    w->is_ready = true;
+    w->has_failed = err != NULL;
+    if (err)
+        case_fail(w->c, NULL, "cannot start: %s", err->msg);
+}
+
+static bool wait_for(struct world *w, const bool *flag)
+{
+    for (int i = 0; i < TURNS && !*flag; i++)
+        loop_turn(w->loop, TURN_NS);
+    return *flag;
+}
+
+static bool open_world(struct world *w)
+{
+    struct err err = {0};
+    snprintf(w->dir, sizeof w->dir, "/tmp/api-cases-XXXXXX");
+    if (!mkdtemp(w->dir) || loop_new(&w->loop, &err) < 0)
+        return false;
+    w->time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
+    w->chance = (struct random_fake){.state = 1};
+    w->log = (struct log){.level = LOG_WARN, .clock = clock_of_fake(&w->time), .write = discard};
+    struct api_options options = {
+        .loop = w->loop,
+        .data_dir = w->dir,
+        .clock = clock_of_fake(&w->time),
+        .random = random_of_fake(&w->chance),
+        .log = &w->log,
+        .address = S("127.0.0.1:6443"),
+        .ca_pem = S("-----BEGIN CERTIFICATE-----\n"),
+    };
+    if (api_open(&options, ready, w, &w->api, &err) < 0) {
+        case_fail(w->c, NULL, "cannot open: %s", err.msg);
+        return false;
+    }
+    return wait_for(w, &w->is_ready) && !w->has_failed;
+}
+
+static void close_world(struct world *w)
+{
+    if (w->api)
+        api_close(w->api);
+    loop_free(w->loop);
+    map_done(&w->bound);
+    for (size_t i = 0; i < TOGETHER; i++) {
+        buf_done(&w->rounds[i].body);
+        buf_done(&w->rounds[i].headers);
+    }
+    DIR *dir = opendir(w->dir);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)) != NULL) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", w->dir, entry->d_name);
+        unlink(path);
+    }
+    if (dir)
+        closedir(dir);
+    rmdir(w->dir);
+}
+
+/* ---- Requests. ---- */
+
+/* The text with what the server made up before in place of "<rv a>". */
+static str fill_in(struct world *w, str text)
+{
+    struct buf b = {.arena = w->a};
+    while (text.n) {
+        ptrdiff_t start = str_find_char(text, '<');
+        if (start < 0)
+            break;
+        buf_add_str(&b, str_upto(text, (size_t)start));
+        text = str_from(text, (size_t)start);
+        ptrdiff_t end = str_find_char(text, '>');
+        const struct json *known = end > 0 ? map_get(&w->bound, str_upto(text, (size_t)end + 1)) : NULL;
+        buf_add_str(&b, known ? json_text(known) : str_upto(text, 1));
+        text = str_from(text, known ? (size_t)end + 1 : 1);
+    }
+    buf_add_str(&b, text);
+    return buf_str(&b);
+}
+
+static void answered(void *ctx, int status, struct http_headers headers, str body)
+{
+    struct round *round = ctx;
+    round->is_done = true;
+    round->status = status;
+    buf_add_str(&round->body, body);
+    for (size_t i = 0; i < headers.n; i++)
+        buf_fmt(&round->headers, "%.*s: %.*s\n", STR(headers.p[i].name), STR(headers.p[i].value));
+}
+
+static struct authz_identity who_of(struct world *w, const struct case_section *s)
+{
+    static const str masters[] = {S_INIT("system:masters"), S_INIT("system:authenticated")};
+    str user = case_arg(s, S("as")), groups = case_arg(s, S("groups")), group;
+    if (user.n == 0)
+        return (struct authz_identity){.user = S("admin"), .groups = {masters, 2}};
+    VEC(str) list = {0};
+    while (groups.n) {
+        str_cut(groups, ',', &group, &groups);
+        *vec_push(w->a, &list) = group;
+    }
+    *vec_push(w->a, &list) = S("system:authenticated");
+    return (struct authz_identity){.user = user, .groups = {list.p, list.n}};
+}
+
+/* "Name: value" lines up to an empty one; the rest stays in *text. */
+static struct http_headers take_headers(struct world *w, str *text)
+{
+    VEC(struct http_header) list = {0};
+    str line, name, value;
+    while (text->n) {
+        str_cut(*text, '\n', &line, text);
+        if (str_trim(line).n == 0)
+            break;
+        if (str_cut(line, ':', &name, &value))
+            *vec_push(w->a, &list) = (struct http_header){str_trim(name), str_trim(value)};
+    }
+    return (struct http_headers){list.p, list.n};
+}
+
+static void send_request(struct world *w, const struct case_section *s)
+{
+    str text = fill_in(w, s->text), first, method, target;
+    if (w->n_rounds == TOGETHER) {
+        case_fail(w->c, s, "more than %d requests together", TOGETHER);
+        return;
+    }
+    struct round *round = &w->rounds[w->n_rounds++];
+    round->world = w;
+    round->is_done = false;
+    round->body.n = round->headers.n = 0;
+    str_cut(text, '\n', &first, &text);
+    if (!str_cut(first, ' ', &method, &target)) {
+        case_fail(w->c, s, "expected METHOD PATH");
+        return;
+    }
+    struct http_headers given = take_headers(w, &text);
+    struct http_header *headers = ARENA_ARRAY(w->a, struct http_header, given.n + 1);
+    struct loopback_call call = {.who = who_of(w, s), .method = method, .target = str_trim(target), .body = text};
+    size_t n = 0;
+    bool has_agent = false;
+    for (size_t i = 0; i < given.n; i++) {
+        str name = str_lower(w->a, given.p[i].name);
+        has_agent = has_agent || str_eq(name, S("user-agent"));
+        if (str_eq(name, S("content-type")))
+            call.content_type = given.p[i].value;
+        else if (str_eq(name, S("accept")))
+            call.accept = given.p[i].value;
+        else
+            headers[n++] = given.p[i];
+    }
+    if (!has_agent)
+        headers[n++] = (struct http_header){S("User-Agent"), S("tester/1")};
+    call.headers = (struct http_headers){headers, n};
+    call.done = answered;
+    call.ctx = round;
+    loopback_start(w->api, &call);
+}
+
+/* ---- Comparing. ---- */
+
+static bool is_digits(str s)
+{
+    uint64_t n;
+    return str_to_uint64(s, &n);
+}
+
+static bool is_uid(str s)
+{
+    bool ok = s.n == 36;
+    for (size_t i = 0; ok && i < s.n; i++) {
+        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+        ok = is_dash ? s.p[i] == '-' : (s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f');
+    }
+    return ok;
+}
+
+static bool fits(str kind, str value)
+{
+    int64_t seconds;
+    uint32_t nanos;
+    return str_eq(kind, S("any")) || (str_eq(kind, S("rv")) && is_digits(value)) ||
+           (str_eq(kind, S("uid")) && is_uid(value)) ||
+           (str_eq(kind, S("time")) && time_parse(value, &seconds, &nanos));
+}
+
+/* A text that may be, or hold, placeholders. */
+static bool same_text(struct world *w, str want, str got)
+{
+    while (want.n) {
+        ptrdiff_t start = str_find_char(want, '<'), end = start < 0 ? -1 : str_find_char(want, '>');
+        str before = start < 0 || end < start ? want : str_upto(want, (size_t)start);
+        str word, kind, name;
+        if (!str_has_prefix(got, before))
+            return false;
+        got = str_from(got, before.n);
+        want = str_from(want, before.n);
+        if (want.n == 0)
+            break;
+        str whole = str_upto(want, (size_t)(end - start) + 1);
+        word = str_upto(str_from(whole, 1), whole.n - 2);
+        str_cut(word, ' ', &kind, &name);
+        want = str_from(want, whole.n);
+        const struct json *known = map_get(&w->bound, whole);
+        /* What is made up ends where the text behind it begins again. */
+        ptrdiff_t stop = want.n == 0 ? (ptrdiff_t)got.n : str_find(got, str_upto(want, 1));
+        str value = stop < 0 ? got : str_upto(got, (size_t)stop);
+        if (known ? !str_eq(json_text(known), value) : !fits(kind, value) && !str_eq(whole, value))
+            return false;
+        if (!known && name.n) {
+            struct json *made = ARENA_NEW(w->a, struct json);
+            *made = json_str(str_dup(w->a, value));
+            map_set(&w->bound, whole, made);
+        }
+        got = str_from(got, value.n);
+    }
+    return got.n == 0;
+}
+
+static bool same(struct world *w, const struct json *want, const struct json *got, bool is_part);
+
+static bool same_members(struct world *w, const struct json *want, const struct json *got, bool is_part)
+{
+    json_each_member(want, m)
+    {
+        const struct json *other = json_get(got, json_key(m));
+        if (!other || !same(w, &m->val, other, is_part))
+            return false;
+    }
+    json_each_member(got, m)
+    {
+        if (!is_part && !json_get(want, json_key(m)) && !str_eq(json_key(m), S("managedFields")))
+            return false;
+    }
+    return true;
+}
+
+static bool same(struct world *w, const struct json *want, const struct json *got, bool is_part)
+{
+    if (json_is_str(want) && json_is_str(got))
+        return same_text(w, json_text(want), json_text(got));
+    if (json_type(want) != json_type(got) && !(json_is_num(want) && json_is_num(got)))
+        return false;
+    if (json_is_obj(want))
+        return same_members(w, want, got, is_part);
+    if (!json_is_arr(want))
+        return json_equal(want, got);
+    if (want->n != got->n)
+        return false;
+    for (uint32_t i = 0; i < want->n; i++) {
+        if (!same(w, &want->items[i], &got->items[i], is_part))
+            return false;
+    }
+    return true;
+}
+
+static bool same_body(struct world *w, str want, str got, bool is_part)
+{
+    struct json x, y;
+    want = str_trim(want);
+    got = str_trim(got);
+    if (want.n == 0)
+        return true;
+    if (json_decode(w->a, want, NULL, NULL, &x, NULL) < 0 || json_decode(w->a, got, NULL, NULL, &y, NULL) < 0)
+        return same_text(w, want, got);
+    return same(w, &x, &y, is_part);
+}
+
+static bool has_line(struct world *w, str lines, str name, str value)
+{
+    str line, n, v;
+    while (lines.n) {
+        str_cut(lines, '\n', &line, &lines);
+        if (str_cut(line, ':', &n, &v) && str_eq(str_trim(n), name) && same_text(w, value, str_trim(v)))
+            return true;
+    }
+    return false;
+}
+
+static size_t count_warnings(str lines)
+{
+    size_t n = 0;
+    str line;
+    while (lines.n) {
+        str_cut(lines, '\n', &line, &lines);
+        n += str_has_prefix(line, S("Warning:"));
+    }
+    return n;
+}
+
+static bool same_headers(struct world *w, struct http_headers want, str got)
+{
+    size_t warnings = 0;
+    for (size_t i = 0; i < want.n; i++) {
+        warnings += str_eq(want.p[i].name, S("Warning"));
+        if (!has_line(w, got, want.p[i].name, want.p[i].value))
+            return false;
+    }
+    return warnings == count_warnings(got);
+}
+
+/* ---- Expectations. ---- */
+
+/* What came, in the form of an expectation: to be compared by eye, or pasted. */
+static str show(struct world *w, const struct round *round)
+{
+    struct buf b = {.arena = w->a};
+    str headers = buf_str(&round->headers), line;
+    buf_fmt(&b, "(%d)\n", round->status);
+    while (headers.n) {
+        if (!str_cut(headers, '\n', &line, &headers))
+            break;
+        if (str_has_prefix(line, S("Warning:")))
+            buf_fmt(&b, "%.*s\n", STR(line));
+    }
+    buf_add_char(&b, '\n');
+    buf_add_str(&b, str_trim(buf_str(&round->body)));
+    return buf_str(&b);
+}
+
+static void check(struct world *w, const struct case_section *s)
+{
+    str text = s->text, code, rest;
+    struct http_headers headers = {0};
+    if (w->n_checked == w->n_rounds) {
+        case_fail(w->c, s, "an expectation without a request");
+        return;
+    }
+    struct round *round = &w->rounds[w->n_checked++];
+    if (!wait_for(w, &round->is_done)) {
+        case_fail(w->c, s, "no answer");
+        exit(1); /* the server still holds what would be freed */
+    }
+    str trimmed = str_trim(text);
+    if (trimmed.n && trimmed.p[0] != '{' && trimmed.p[0] != '[')
+        headers = take_headers(w, &text);
+    str_cut(s->args, ' ', &code, &rest);
+    bool ok = str_eq(code, str_fmt(w->a, "%d", round->status)) && same_headers(w, headers, buf_str(&round->headers)) &&
+              same_body(w, text, buf_str(&round->body), case_has_arg(s, S("part")));
+    case_expect(w->c, s, ok ? s->text : show(w, round));
+}
+
+static void run(struct case_file *c)
+{
+    struct world *w = calloc(1, sizeof *w);
+    if (!w)
+        abort();
+    w->c = c;
+    w->a = c->arena;
+    bool is_open = open_world(w);
+    for (size_t i = 0; is_open && i < c->sections.n; i++) {
+        const struct case_section *s = &c->sections.p[i];
+        int64_t seconds;
+        if (str_eq(s->name, S("request"))) {
+            if (w->n_checked == w->n_rounds)
+                w->n_checked = w->n_rounds = 0;
+            send_request(w, s);
+        } else if (str_eq(s->name, S("expect"))) {
+            check(w, s);
+        } else if (str_eq(s->name, S("clock")) && str_to_int64(str_trim(s->args), &seconds)) {
+            clock_fake_advance(&w->time, seconds * 1000000000);
+        } else {
+            case_fail(c, s, "what is \"%.*s\"?", STR(s->name));
+        }
+    }
+    if (w->n_checked != w->n_rounds)
+        case_fail(c, NULL, "a request without an expectation");
+    close_world(w);
+    free(w);
+}
+
+int main(int argc, char **argv)
+{
+    return case_main(argc, argv, run);
+}
