@@ -64,6 +64,9 @@ struct pki_client {
 int pki_sign_client(struct pki *p, struct arena *a, const struct pki_client *client, struct pki_pair *ret,
                     struct err *err);
 
+/* How our kubeconfigs begin, to know them again. */
+#define PKI_KUBECONFIG_MARK "# Written by reeve up at every start"
+enum { PKI_KUBECONFIG_MARK_BYTES = sizeof PKI_KUBECONFIG_MARK - 1 };
 /* The admin's kubeconfig, everything inside; server is "https://127.0.0.1:6443". */
 str pki_kubeconfig(const struct pki *p, struct arena *a, str server);
 /* Puts a text at the path, readable by nobody else, as a whole or not at all. */

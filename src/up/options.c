@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "up/options.h"
+
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <stdlib.h>
+
+const char up_usage[] =
+    "Usage: reeve up [--data-dir DIR] [--listen HOST:PORT] [--kubeconfig FILE] [--no-controllers]\n"
+    "\n"
+    "Runs a control plane that speaks the Kubernetes API, in this one process. The first start makes keys and\n"
+    "certificates; FILE is written when the server is ready and lets kubectl in as an administrator.\n"
+    "\n"
+    "      --data-dir DIR      where everything is kept, for nobody else to read  [$XDG_DATA_HOME/reeve]\n"
+    "      --listen HOST:PORT  HOST is an address or localhost; port 0: any that is free  [127.0.0.1:6443]\n"
+    "      --kubeconfig FILE   [DIR/admin.kubeconfig]\n"
+    "      --no-controllers    serve the API only; aggregated roles and the like are left to others\n"
+    "  -v, --verbose           log every request\n"
+    "  -q, --quiet             no greeting, and log only what is wrong\n"
+    "  -h, --help              show this text\n"
+    "\n"
+    "What no flag says is taken from REEVE_DATA_DIR, REEVE_LISTEN, REEVE_KUBECONFIG and REEVE_NO_CONTROLLERS. Logs go to\n"
+    "standard error. SIGTERM and SIGINT let requests end first; a second one does not.\n"
+    "\n"
+    "Exit code: 0 it was told to end, 1 it could not start or go on, 2 wrong usage.\n";
+
+/* ---- Addresses. ---- */
+
+static bool is_ipv6(str host)
+{
+    return str_find_char(host, ':') >= 0;
+}
+
+/* The address as bytes; length 4 or 16, or 0 when it is none. */
+static size_t host_bytes(str host, unsigned char bytes[static 16])
+{
+    char text[INET6_ADDRSTRLEN] = {0};
+    if (host.n == 0 || host.n >= sizeof text)
+        return 0;
+    memcpy(text, host.p, host.n);
+    if (strlen(text) != host.n)
+        return 0;
+    return inet_pton(AF_INET, text, bytes) == 1 ? 4 : inet_pton(AF_INET6, text, bytes) == 1 ? 16 : 0;
+}
+
+bool up_listen_parse(str text, str *ret_host, uint16_t *ret_port)
+{
+    unsigned char bytes[16];
+    uint64_t port;
+    ptrdiff_t colon = -1;
+    for (size_t i = 0; i < text.n; i++)
+        colon = text.p[i] == ':' ? (ptrdiff_t)i : colon;
+    if (colon < 0 || !str_to_uint64(str_from(text, (size_t)colon + 1), &port) || port > UINT16_MAX)
+        return false;
+    str host = str_upto(text, (size_t)colon);
+    bool is_bracketed = host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']';
+    if (is_bracketed)
+        host = (str){host.p + 1, host.n - 2};
+    if (is_ipv6(host) != is_bracketed || (!str_eq(host, S("localhost")) && host_bytes(host, bytes) == 0))
+        return false;
+    *ret_host = host;
+    *ret_port = (uint16_t)port;
+    return true;
+}
+
+bool up_host_is_local(str host)
+{
+    static const unsigned char loopback[16] = {[15] = 1};
+    unsigned char bytes[16];
+    size_t n = host_bytes(host, bytes);
+    return str_eq(host, S("localhost")) || (n == 4 && bytes[0] == 127) || (n == 16 && memcmp(bytes, loopback, 16) == 0);
+}
+
+bool up_host_is_any(str host)
+{
+    static const unsigned char any[16] = {0};
+    unsigned char bytes[16];
+    size_t n = host_bytes(host, bytes);
+    return n && memcmp(bytes, any, n) == 0;
+}
+
+str up_address(struct arena *a, str host, uint16_t port)
+{
+    if (str_eq(host, S("localhost")))
+        host = S("127.0.0.1"); /* what it listens at; a resolver may think otherwise */
+    else if (up_host_is_any(host))
+        host = is_ipv6(host) ? S("::1") : S("127.0.0.1");
+    return str_fmt(a, is_ipv6(host) ? "[%.*s]:%u" : "%.*s:%u", STR(host), port);
+}
+
+/* ---- The environment. ---- */
+
+/* As XDG has it: unset, empty and relative paths do not count. */
+static int default_data_dir(struct arena *a, const char **ret, struct err *err)
+{
+    const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe) */
+    if (xdg && xdg[0] == '/')
+        *ret = str_cstr(a, str_fmt(a, "%s/reeve", xdg));
+    else if (home && home[0] == '/')
+        *ret = str_cstr(a, str_fmt(a, "%s/.local/share/reeve", home));
+    else
+        return err_set(err, ERR_INVALID, "HOME is not set: say --data-dir DIR");
+    return 0;
+}
+
+/* NULL for what is not set or empty. NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread yet */
+static const char *from_env(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe) */
+    return value && value[0] ? value : NULL;
+}
+
+static bool is_yes(const char *value)
+{
+    return value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0 && strcmp(value, "no") != 0;
+}
+
+/* ---- All of it. ---- */
+
+enum { FLAG_DATA_DIR = 256, FLAG_LISTEN, FLAG_KUBECONFIG, FLAG_NO_CONTROLLERS };
+
+static const struct option flags[] = {
+    {"data-dir", required_argument, NULL, FLAG_DATA_DIR},
+    {"listen", required_argument, NULL, FLAG_LISTEN},
+    {"kubeconfig", required_argument, NULL, FLAG_KUBECONFIG},
+    {"no-controllers", no_argument, NULL, FLAG_NO_CONTROLLERS},
+    {"verbose", no_argument, NULL, 'v'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static int read_flags(int argc, char **argv, struct up_options *o, const char **listen, struct err *err)
+{
+    optind = 0; /* from the beginning, whoever used it before */
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, ":vqh", flags, NULL)) != -1;) { /* NOLINT(concurrency-mt-unsafe) */
+        if (c == FLAG_DATA_DIR)
+            o->data_dir = optarg;
+        else if (c == FLAG_LISTEN)
+            *listen = optarg;
+        else if (c == FLAG_KUBECONFIG)
+            o->kubeconfig = optarg;
+        else if (c == FLAG_NO_CONTROLLERS)
+            o->no_controllers = true;
+        else if (c == 'v')
+            o->level = LOG_DEBUG;
+        else if (c == 'q')
+            o->is_quiet = true;
+        else if (c == 'h')
+            o->is_help = true;
+        else
+            return err_set(err, ERR_BAD_REQUEST, c == ':' ? "%s needs a value" : "unknown flag %s", argv[optind - 1]);
+    }
+    if (optind < argc)
+        return err_set(err, ERR_BAD_REQUEST, "unknown argument \"%s\"", argv[optind]);
+    if (o->is_quiet)
+        o->level = o->level == LOG_DEBUG ? LOG_DEBUG : LOG_WARN;
+    return 0;
+}
+
+int up_options_read(struct arena *a, int argc, char **argv, struct up_options *ret, struct err *err)
+{
+    struct up_options o = {.level = LOG_INFO, .data_dir = from_env("REEVE_DATA_DIR")};
+    const char *listen = from_env("REEVE_LISTEN");
+    o.kubeconfig = from_env("REEVE_KUBECONFIG");
+    o.no_controllers = is_yes(from_env("REEVE_NO_CONTROLLERS"));
+    int code = read_flags(argc, argv, &o, &listen, err);
+    if (code == 0 && o.is_help) {
+        *ret = o;
+        return 0;
+    }
+    listen = listen ? listen : "127.0.0.1:6443";
+    if (code == 0 && !up_listen_parse(str_of(listen), &o.host, &o.port))
+        code = err_set(err, ERR_BAD_REQUEST,
+                       "cannot listen at \"%s\": say HOST:PORT, such as 127.0.0.1:6443, [::1]:6443 or localhost:0",
+                       listen);
+    if (code == 0 && ((o.data_dir && !o.data_dir[0]) || (o.kubeconfig && !o.kubeconfig[0])))
+        code = err_set(err, ERR_BAD_REQUEST, "%s needs a value",
+                       o.data_dir && !o.data_dir[0] ? "--data-dir" : "--kubeconfig");
+    if (code == 0 && o.data_dir == NULL)
+        code = default_data_dir(a, &o.data_dir, err);
+    if (code == 0 && o.kubeconfig == NULL)
+        o.kubeconfig = str_cstr(a, str_fmt(a, "%s/admin.kubeconfig", o.data_dir));
+    if (code == 0)
+        *ret = o;
+    return code;
+}

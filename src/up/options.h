@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what reeve up was told: flags, then the environment, then defaults.
+ * Owns: nothing; texts live in the arena given.
+ * Threads: one; reads the environment.
+ * Errors: ERR_BAD_REQUEST for a command line that makes no sense, ERR_INVALID for surroundings that lack something. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/str.h"
+
+struct up_options {
+    const char *data_dir;
+    const char *kubeconfig;
+    str host; /* an address, without brackets */
+    uint16_t port;
+    enum log_level level;
+    bool no_controllers, is_quiet, is_help;
+};
+
+extern const char up_usage[];
+
+int up_options_read(struct arena *a, int argc, char **argv, struct up_options *ret, struct err *err);
+/* HOST:PORT. The host is an address or localhost; one of IPv6 stands in brackets. */
+bool up_listen_parse(str text, str *ret_host, uint16_t *ret_port);
+
+/* Only this machine can reach it. */
+bool up_host_is_local(str host);
+/* Means all addresses there are. */
+bool up_host_is_any(str host);
+/* "127.0.0.1:6443", "[::1]:6443": where to find a server that listens there. */
+str up_address(struct arena *a, str host, uint16_t port);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   options ─► places on disk ─► keys ─► listen ─► API opens the store ─┬─► ready: kubeconfig, greeting
+ *                                                                      │
+ *   SIGTERM, SIGINT ─► drain ─► the last connection is gone ─► close ◄──┘       once a day: certificates
+ */
+#include "up/up.h"
+
+#include "api/api.h"
+#include "authn/pki.h"
+#include "authn/token.h"
+#include "cli/cli.h"
+#include "net/http.h"
+#include "up/greeting.h"
+#include "up/hosts.h"
+#include "up/options.h"
+#include "up/place.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND INT64_C(1000000000)
+#define DRAIN_NS (10 * SECOND)      /* for requests at work, after a signal */
+#define RENEWAL_NS (86400 * SECOND) /* from one look at the certificates to the next */
+
+struct up {
+    struct arena arena;
+    struct up_options options;
+    struct log log;
+    int64_t started;
+    struct loop *loop;
+    struct pki *pki;
+    struct token_signer *signer;
+    struct http_server *server;
+    struct api *api;
+    struct loop_fd signals;
+    struct loop_timer renewal;
+    str address; /* "127.0.0.1:6443" */
+    bool is_ready, is_ending;
+    int code; /* of the exit */
+};
+
+static void complain(const struct err *err)
+{
+    (void)fprintf(stderr, "reeve up: %s\n", err->msg);
+}
+
+/* ---- Certificates. ---- */
+
+static int make_tls(struct up *u, struct tls_context **ret, struct err *err)
+{
+    struct pki_pair serving = pki_serving(u->pki);
+    struct tls_server_options options = {serving.certificate_pem, serving.key_pem, pki_ca_pem(u->pki)};
+    return tls_server_new(&options, ret, err);
+}
+
+static int write_kubeconfig(struct up *u, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    str server = str_fmt(&scratch, "https://%.*s", STR(u->address));
+    return pki_write_file(u->options.kubeconfig, pki_kubeconfig(u->pki, &scratch, server), err);
+}
+
+/* Old connections keep what they have; new ones, and whoever reads the kubeconfig again, get the new ones. */
+static int take_over(struct up *u, unsigned renewed, struct err *err)
+{
+    int code = 0;
+    if (renewed & (PKI_CA | PKI_SERVING)) {
+        struct tls_context *tls;
+        code = make_tls(u, &tls, err);
+        if (code < 0)
+            return code;
+        http_server_set_tls(u->server, tls);
+        tls_unref(tls);
+    }
+    if (u->is_ready && (renewed & (PKI_CA | PKI_ADMIN)))
+        code = write_kubeconfig(u, err);
+    return code;
+}
+
+static void on_renewal(void *ctx)
+{
+    struct up *u = ctx;
+    struct err err = {0};
+    unsigned renewed = 0;
+    int code = pki_renew(u->pki, &renewed, &err);
+    if (code == 0)
+        code = take_over(u, renewed, &err);
+    if (code < 0)
+        log_line(&u->log, LOG_ERROR, "cannot renew certificates", LOG_STR("error", str_of(err.msg)));
+    else if (renewed)
+        log_line(&u->log, LOG_INFO, "renewed certificates", LOG_INT("ca", (renewed & PKI_CA) != 0),
+                 LOG_INT("serving", (renewed & PKI_SERVING) != 0), LOG_INT("admin", (renewed & PKI_ADMIN) != 0));
+    loop_timer_set(u->loop, &u->renewal, RENEWAL_NS);
+}
+
+/* ---- The end. ---- */
+
+static void end(struct up *u, int code)
+{
+    u->code = code;
+    loop_stop(u->loop);
+}
+
+static void on_drained(void *ctx)
+{
+    struct up *u = ctx;
+    end(u, CLI_OK);
+}
+
+static void on_signal(struct up *u, int number)
+{
+    if (u->is_ending) {
+        log_line(&u->log, LOG_WARN, "ended by a second signal", LOG_INT("signal", number));
+        _exit(128 + number); /* what was acknowledged is on disk */
+    }
+    u->is_ending = true;
+    log_line(&u->log, LOG_INFO, "ending", LOG_INT("signal", number));
+    loop_timer_cancel(u->loop, &u->renewal);
+    api_drain(u->api);
+    http_server_drain(u->server, DRAIN_NS, on_drained, u);
+}
+
+static void on_signals(void *ctx, unsigned events)
+{
+    struct up *u = ctx;
+    struct signalfd_siginfo info;
+    (void)events;
+    while (read(u->signals.fd, &info, sizeof info) == (ssize_t)sizeof info)
+        on_signal(u, (int)info.ssi_signo);
+}
+
+/* ---- The beginning. ---- */
+
+/* Before there are threads: they inherit what is blocked. */
+static int take_signals(struct up *u, struct err *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    if (sigaction(SIGPIPE, &ignore, NULL) < 0 || /* peers go away: write says so */
+        sigaction(SIGXFSZ, &ignore, NULL) < 0 || /* a limit of file sizes is a full disk */
+        sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return err_set(err, ERR_INTERNAL, "block signals: %m");
+    u->signals = (struct loop_fd){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .fn = on_signals, .ctx = u};
+    if (u->signals.fd < 0)
+        return err_set(err, ERR_IO, "wait for signals: %m");
+    return loop_fd_add(u->loop, &u->signals, LOOP_READ, err);
+}
+
+/* One descriptor for each connection: as many as the system lets us have. */
+static void raise_limits(const struct log *log)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+        log_line(log, LOG_WARN, "cannot raise the number of open files", LOG_INT("errno", errno));
+}
+
+static int open_keys(struct up *u, struct err *err)
+{
+    str dir = str_fmt(&u->arena, "%s/pki", u->options.data_dir);
+    struct pki_options options = {
+        .dir = str_cstr(&u->arena, dir), .clock = clock_system, .hosts = hosts_of(&u->arena, u->options.host)};
+    int code = pki_open(&options, &u->pki, err);
+    if (code == ERR_CONFLICT)
+        return err_set(err, ERR_CONFLICT, "the data directory %s is in use: another reeve runs on it",
+                       u->options.data_dir);
+    return code < 0 ? code : token_signer_new(pki_token_key_pem(u->pki), TOKEN_ISSUER, &u->signer, err);
+}
+
+static void handle(void *ctx, struct http_exchange *x)
+{
+    struct up *u = ctx;
+    api_handle(u->api, x);
+}
+
+static int open_server(struct up *u, struct err *err)
+{
+    struct http_server_options options = {.host = u->options.host, .port = u->options.port, .handle = handle, .ctx = u};
+    int code = make_tls(u, &options.tls, err);
+    if (code < 0)
+        return code;
+    code = http_server_new(u->loop, &options, &u->server, err);
+    tls_unref(options.tls);
+    if (code == ERR_CONFLICT)
+        return err_set(err, ERR_CONFLICT,
+                       "port %u is taken: another server listens there. Choose one with --listen HOST:PORT; port 0 is "
+                       "any that is free",
+                       u->options.port);
+    if (code == 0)
+        u->address = up_address(&u->arena, u->options.host, http_server_port(u->server));
+    return code;
+}
+
+static void greet(struct up *u)
+{
+    log_line(&u->log, LOG_INFO, "ready", LOG_STR("address", u->address),
+             LOG_INT("ms", (clock_system.mono_ns(clock_system.ctx) - u->started) / 1000000));
+    if (!up_host_is_local(u->options.host))
+        log_line(&u->log, LOG_WARN, "other machines can connect", LOG_STR("host", u->options.host));
+    str server = str_fmt(&u->arena, "https://%.*s", STR(u->address));
+    if (!u->options.is_quiet)
+        greeting_show(&(struct greeting){server, u->options.kubeconfig, u->options.data_dir, false});
+}
+
+static void on_ready(void *ctx, const struct err *failure)
+{
+    struct up *u = ctx;
+    struct err err = failure ? *failure : (struct err){0};
+    if (u->is_ending)
+        return;
+    if (failure || write_kubeconfig(u, &err) < 0) {
+        complain(&err);
+        end(u, CLI_FAILED);
+        return;
+    }
+    u->is_ready = true;
+    greet(u);
+}
+
+static int open_api(struct up *u, struct err *err)
+{
+    struct api_options options = {
+        .loop = u->loop,
+        .data_dir = u->options.data_dir,
+        .clock = clock_system,
+        .random = random_system,
+        .log = &u->log,
+        .signer = u->signer,
+        .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki)), /* lives longer than a renewal */
+        .address = u->address,
+        .no_aggregation = u->options.no_controllers,
+    };
+    return api_open(&options, on_ready, u, &u->api, err);
+}
+
+static int start(struct up *u, struct err *err)
+{
+    u->started = clock_system.mono_ns(clock_system.ctx);
+    umask(077);
+    raise_limits(&u->log);
+    int code = place_data_dir(u->options.data_dir, err);
+    if (code == 0)
+        code = place_kubeconfig(u->options.kubeconfig, err);
+    if (code == 0)
+        code = loop_new(&u->loop, err);
+    if (code == 0)
+        code = take_signals(u, err);
+    if (code == 0)
+        code = open_keys(u, err);
+    if (code == 0)
+        code = open_server(u, err);
+    if (code == 0)
+        code = open_api(u, err);
+    if (code == 0) {
+        u->renewal = (struct loop_timer){.fn = on_renewal, .ctx = u};
+        loop_timer_set(u->loop, &u->renewal, RENEWAL_NS);
+    }
+    return code;
+}
+
+/* The reverse, from wherever it got to. */
+static void stop(struct up *u)
+{
+    http_server_free(u->server);
+    if (u->api)
+        api_close(u->api);
+    token_signer_free(u->signer);
+    pki_close(u->pki);
+    if (u->signals.is_added) {
+        loop_timer_cancel(u->loop, &u->renewal);
+        loop_fd_remove(u->loop, &u->signals);
+        close(u->signals.fd);
+    }
+    loop_free(u->loop);
+    arena_done(&u->arena);
+}
+
+/* Until it is told to end. */
+static int serve(struct up *u)
+{
+    struct err err = {0};
+    u->log = log_to_stderr(u->options.level);
+    if (start(u, &err) == 0) {
+        loop_run(u->loop);
+    } else {
+        complain(&err);
+        u->code = CLI_FAILED;
+    }
+    stop(u);
+    return u->code;
+}
+
+int up_run(int argc, char **argv)
+{
+    struct up u = {0};
+    struct err err = {0};
+    int code = up_options_read(&u.arena, argc, argv, &u.options, &err);
+    if (code == 0 && !u.options.is_help)
+        return serve(&u);
+    if (code == 0)
+        (void)fputs(up_usage, stdout);
+    else
+        complain(&err);
+    if (code == ERR_BAD_REQUEST)
+        (void)fputs("Run \"reeve up --help\" for the flags.\n", stderr);
+    arena_done(&u.arena);
+    return code == 0 ? CLI_OK : code == ERR_BAD_REQUEST ? CLI_USAGE : CLI_FAILED;
+}
