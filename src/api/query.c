@@ -91,6 +91,15 @@ bool query_has(const struct query *q, str name)
     return find(q, name) != NULL;
 }
 
+bool query_flag(const struct query *q, str name)
+{
+    const struct query_option *o = find(q, name);
+    if (!o || str_eq(o->value, S("0")))
+        return false;
+    struct arena scratch ARENA_SCOPE = {0};
+    return o->value.n != 5 || !str_eq(str_lower(&scratch, o->value), S("false"));
+}
+
 bool query_true(const struct query *q, str name)
 {
     static const char *const words[] = {"1", "t", "T", "TRUE", "true", "True"};

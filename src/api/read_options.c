@@ -10,14 +10,6 @@
 
 /* ---- Values as Kubernetes reads them from a query. ---- */
 
-/* There, and neither 0 nor false. */
-static bool flag(const struct query *q, str name)
-{
-    struct arena scratch ARENA_SCOPE = {0};
-    str value = query_get(q, name);
-    return query_has(q, name) && !str_eq(value, S("0")) && !str_eq(str_lower(&scratch, value), S("false"));
-}
-
 /* What Go's ParseInt says of a text that is no number. */
 static int number(struct api_request *r, str name, bool *ret_has, int64_t *ret, struct err *err)
 {
@@ -39,12 +31,12 @@ static int number(struct api_request *r, str name, bool *ret_has, int64_t *ret, 
 static int decode(struct api_request *r, struct read_options *o, struct err *err)
 {
     const struct query *q = &r->query;
-    o->allow_bookmarks = flag(q, S("allowWatchBookmarks"));
+    o->allow_bookmarks = query_flag(q, S("allowWatchBookmarks"));
     o->resource_version = query_get(q, S("resourceVersion"));
     o->resource_version_match = query_get(q, S("resourceVersionMatch"));
     o->continue_token = query_get(q, S("continue"));
     o->has_send_initial_events = query_has(q, S("sendInitialEvents"));
-    o->send_initial_events = flag(q, S("sendInitialEvents"));
+    o->send_initial_events = query_flag(q, S("sendInitialEvents"));
     bool has_limit;
     int code = number(r, S("timeoutSeconds"), &o->has_timeout, &o->timeout_seconds, err);
     if (code == 0)

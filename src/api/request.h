@@ -53,6 +53,8 @@ int query_parse(struct arena *a, str text, struct query *ret, struct err *err);
 /* The first of this name; empty when there is none. */
 str query_get(const struct query *q, str name);
 bool query_has(const struct query *q, str name);
+/* As options are read (watch, sendInitialEvents): there, and neither 0 nor false. */
+bool query_flag(const struct query *q, str name);
 /* As Go's ParseBool; what is not a boolean is false. */
 bool query_true(const struct query *q, str name);
 

@@ -99,7 +99,7 @@ static unsigned verb_of(const struct api_request *r)
         return VERB_WATCH;
     if (is_one)
         return VERB_GET;
-    return query_true(&r->query, S("watch")) ? VERB_WATCH : VERB_LIST;
+    return query_flag(&r->query, S("watch")) ? VERB_WATCH : VERB_LIST;
 }
 
 int route_parse(struct api_request *r, struct err *err)
