@@ -9,8 +9,8 @@
 #include "object/strategies/strategies.h"
 
 static const struct strategy_table *const tables[] = {
-    &strategies_core,  &strategies_workload, &strategies_pod,
-    &strategies_batch, &strategies_network,  &strategies_resources,
+    &strategies_core,    &strategies_workload,  &strategies_pod,   &strategies_batch,
+    &strategies_network, &strategies_resources, &strategies_event,
 };
 
 /* Of kinds that have nothing special. */

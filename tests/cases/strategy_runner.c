@@ -12,6 +12,7 @@
  *
  * Metadata that all kinds have in common (uid, creationTimestamp, names) is filled in and checked elsewhere: see meta. */
 #include "cases/case.h"
+#include "object/canonical.h"
 #include "object/kind.h"
 #include "object/strategy.h"
 #include "object/strict.h"
@@ -66,6 +67,14 @@ static void given(struct round *r, const struct case_section *s)
         case_fail(r->file, s, "no such kind");
     else
         r->given = decode(r, s);
+}
+
+/* What is stored has its one form already. */
+static void set_current(struct round *r, const struct case_section *s)
+{
+    r->current = decode(r, s);
+    if (r->kind->shape)
+        canonical_form(r->file->arena, r->kind->shape, &r->current, CANONICAL_KEEP_EMPTY);
 }
 
 static void convert(struct round *r, const struct case_section *s)
@@ -144,7 +153,7 @@ static void run(struct case_file *c)
         else if (r.kind == NULL)
             case_fail(c, s, "no kind yet");
         else if (str_eq(s->name, S("current")))
-            r.current = decode(&r, s);
+            set_current(&r, s);
         else if (str_eq(s->name, S("when")))
             when(&r, s);
         else if (str_eq(s->name, S("expect")))

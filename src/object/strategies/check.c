@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object/strategies/check.h"
 
+#include "object/selector.h"
+
 static void format(struct buf *b, const struct place *at)
 {
     if (at == NULL)
@@ -47,6 +49,16 @@ void check_invalid_text(struct field_errors *errs, const struct place *at, str v
 {
     struct json v = json_str(value);
     check_invalid(errs, at, &v, text);
+}
+
+void check_invalid_go(struct field_errors *errs, const struct place *at, str value, const char *text)
+{
+    add(errs, FIELD_INVALID, at, value, str_of(text));
+}
+
+void check_not_found(struct field_errors *errs, const struct place *at, str value)
+{
+    add(errs, FIELD_NOT_FOUND, at, field_quote(errs->arena, value), (str){0});
 }
 
 void check_duplicate(struct field_errors *errs, const struct place *at, str value)
@@ -109,6 +121,60 @@ void check_range(struct field_errors *errs, const struct place *at, int64_t v, i
             str_fmt(errs->arena, "must be between %lld and %lld, inclusive", (long long)low, (long long)high));
 }
 
+void check_port_number(struct field_errors *errs, const struct place *at, int64_t port)
+{
+    check_range(errs, at, port, 1, 65535);
+}
+
+void check_port(struct field_errors *errs, const struct place *at, const struct json *port)
+{
+    if (json_is_str(port))
+        check_name(errs, at, NAME_PORT, json_text(port));
+    else
+        check_port_number(errs, at, int_of(port));
+}
+
+bool is_percent(const struct json *share)
+{
+    return json_is_str(share) && name_is(NAME_PERCENT, json_text(share));
+}
+
+int64_t share_of(const struct json *share)
+{
+    int64_t n;
+    if (!is_percent(share))
+        return int_of(share);
+    return str_to_int64(str_upto(json_text(share), share->n - 1), &n) ? n : INT64_MAX;
+}
+
+void check_share(struct field_errors *errs, const struct place *at, const struct json *share)
+{
+    if (!json_is_str(share)) {
+        check_not_negative(errs, at, share);
+        return;
+    }
+    struct name_faults faults = name_check(NAME_PERCENT, json_text(share));
+    for (size_t i = 0; i < faults.n; i++)
+        check_invalid_go(errs, at, go_int_or_string(errs->arena, share), faults.texts[i]);
+}
+
+void check_labels(struct field_errors *errs, const struct place *at, const struct json *labels)
+{
+    if (json_len(labels))
+        name_validate_labels(errs, place_format(errs->arena, at), labels);
+}
+
+void check_annotations(struct field_errors *errs, const struct place *at, const struct json *annotations)
+{
+    if (json_len(annotations))
+        name_validate_annotations(errs, place_format(errs->arena, at), annotations);
+}
+
+void check_selector(struct field_errors *errs, const struct place *at, const struct json *selector)
+{
+    selector_validate(errs, place_format(errs->arena, at), selector);
+}
+
 void check_immutable(struct field_errors *errs, const struct place *at, const struct json *now,
                      const struct json *before)
 {
@@ -116,6 +182,73 @@ void check_immutable(struct field_errors *errs, const struct place *at, const st
     if (!json_equal(now ? now : &none, before ? before : &none))
         check_invalid(errs, at, now, "field is immutable");
 }
+
+/* ---- Values as Go prints them. ---- */
+
+str go_labels(struct arena *a, const struct json *labels)
+{
+    struct buf b = {.arena = a};
+    if (!json_is_obj(labels))
+        return S("map[string]string(nil)");
+    buf_add_str(&b, S("map[string]string{"));
+    json_each_member(labels, m)
+    {
+        if (m != labels->members)
+            buf_add_str(&b, S(", "));
+        buf_add_quoted(&b, json_key(m));
+        buf_add_char(&b, ':');
+        buf_add_quoted(&b, json_text(&m->val));
+    }
+    buf_add_char(&b, '}');
+    return buf_str(&b);
+}
+
+static void go_values(struct buf *b, const struct json *values)
+{
+    if (json_len(values) == 0) {
+        buf_add_str(b, S("[]string(nil)"));
+        return;
+    }
+    buf_add_str(b, S("[]string{"));
+    json_each_item(values, it)
+    {
+        if (it != values->items)
+            buf_add_str(b, S(", "));
+        buf_add_quoted(b, json_text(it));
+    }
+    buf_add_char(b, '}');
+}
+
+str go_selector(struct arena *a, const struct json *selector)
+{
+    struct buf b = {.arena = a};
+    const struct json *list = json_get(selector, S("matchExpressions"));
+    buf_fmt(&b, "v1.LabelSelector{MatchLabels:%.*s, MatchExpressions:[]v1.LabelSelectorRequirement",
+            STR(go_labels(a, json_get(selector, S("matchLabels")))));
+    if (json_len(list) == 0)
+        buf_add_str(&b, S("(nil)}"));
+    json_each_item(list, it)
+    {
+        buf_fmt(&b, "%sv1.LabelSelectorRequirement{Key:", it == list->items ? "{" : ", ");
+        buf_add_quoted(&b, json_get_text(it, S("key")));
+        buf_add_str(&b, S(", Operator:"));
+        buf_add_quoted(&b, json_get_text(it, S("operator")));
+        buf_add_str(&b, S(", Values:"));
+        go_values(&b, json_get(it, S("values")));
+        buf_add_char(&b, '}');
+    }
+    if (json_len(list))
+        buf_add_str(&b, S("}}"));
+    return buf_str(&b);
+}
+
+str go_int_or_string(struct arena *a, const struct json *v)
+{
+    return str_fmt(a, "intstr.IntOrString{Type:%d, IntVal:%lld, StrVal:%.*s}", json_is_str(v), (long long)int_of(v),
+                   STR(field_quote(a, json_text(v))));
+}
+
+/* ---- Reading and filling in. ---- */
 
 int64_t int_of(const struct json *v)
 {

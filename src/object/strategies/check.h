@@ -35,6 +35,9 @@ void check_invalid(struct field_errors *errs, const struct place *at, const stru
 void check_invalid_text(struct field_errors *errs, const struct place *at, str value, const char *text);
 void check_duplicate(struct field_errors *errs, const struct place *at, str value);
 void check_unsupported(struct field_errors *errs, const struct place *at, str value, const char *names);
+/* The value as Go prints it, made by the caller. */
+void check_invalid_go(struct field_errors *errs, const struct place *at, str value, const char *text);
+void check_not_found(struct field_errors *errs, const struct place *at, str value);
 void check_too_long(struct field_errors *errs, const struct place *at, size_t max);
 
 /* ---- Rules that many kinds have. ---- */
@@ -47,9 +50,27 @@ void check_name(struct field_errors *errs, const struct place *at, enum name_rul
 void check_not_negative(struct field_errors *errs, const struct place *at, const struct json *v);
 /* The number must be from low to high: "must be between 1 and 65535, inclusive". */
 void check_range(struct field_errors *errs, const struct place *at, int64_t v, int64_t low, int64_t high);
+/* A port by number or by name. */
+void check_port(struct field_errors *errs, const struct place *at, const struct json *port);
+/* A port number: "must be between 1 and 65535, inclusive". */
+void check_port_number(struct field_errors *errs, const struct place *at, int64_t port);
+/* A number that is not negative, or a percentage. */
+void check_share(struct field_errors *errs, const struct place *at, const struct json *share);
+/* Its value: the number, or the percentage without its sign. */
+int64_t share_of(const struct json *share);
+bool is_percent(const struct json *share);
+void check_labels(struct field_errors *errs, const struct place *at, const struct json *labels);
+void check_annotations(struct field_errors *errs, const struct place *at, const struct json *annotations);
+/* A LabelSelector with valid labels in it. */
+void check_selector(struct field_errors *errs, const struct place *at, const struct json *selector);
 /* Must be what it was. */
 void check_immutable(struct field_errors *errs, const struct place *at, const struct json *now,
                      const struct json *before);
+
+/* As Go's %#v prints them: v1.LabelSelector{…}, map[string]string{…}, intstr.IntOrString{…}. */
+str go_selector(struct arena *a, const struct json *selector);
+str go_labels(struct arena *a, const struct json *labels);
+str go_int_or_string(struct arena *a, const struct json *v);
 
 /* ---- Reading and filling in. ---- */
 

@@ -132,12 +132,53 @@ static void prepare_pod_status(struct arena *a, struct json *object, const struc
         copy_member(a, make_obj(a, object, S("status")), json_get(current, S("status")), S("qosClass"));
 }
 
+/* ---- Checking. ---- */
+
+static void validate_pod(struct field_errors *errs, const struct json *object)
+{
+    pod_check_spec(errs, AT(NULL, "spec"), json_get(object, S("spec")));
+}
+
+/* In place: takes away what an update of a pod may change. */
+static void forget_changeable(struct json *spec)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        json_each_item_mut(json_get_mut(spec, str_of(lists[i])), c)
+        {
+            json_remove(c, S("image"));
+        }
+    }
+    json_remove(spec, S("activeDeadlineSeconds"));
+    json_remove(spec, S("terminationGracePeriodSeconds"));
+    json_remove(spec, S("tolerations"));
+    json_remove(spec, S("schedulingGates"));
+}
+
+static void validate_pod_update(struct field_errors *errs, const struct json *object, const struct json *current)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json now = json_dup(&scratch, json_get(object, S("spec")));
+    struct json before = json_dup(&scratch, json_get(current, S("spec")));
+    forget_changeable(&now);
+    forget_changeable(&before);
+    if (!json_equal(&now, &before))
+        check_forbidden(
+            errs, AT(NULL, "spec"),
+            "pod updates may not change fields other than `spec.containers[*].image`,"
+            "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions "
+            "to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
+            "was previously negative)");
+}
+
 static const struct strategy rows[] = {
     {
         .kind = "Pod",
         .fill = fill_pod,
         .prepare_create = prepare_pod,
         .prepare_status = prepare_pod_status,
+        .validate = validate_pod,
+        .validate_update = validate_pod_update,
     },
 };
 STRATEGIES(strategies_pod, rows);

@@ -17,11 +17,14 @@ void pod_fill_field_ref(struct arena *a, struct json *parent);
 
 void pod_check_spec(struct field_errors *errs, const struct place *at, const struct json *spec);
 void pod_check_template(struct field_errors *errs, const struct place *at, const struct json *template);
-/* Limits and requests (pod_resources.c). */
+/* Limits and requests (pod_container.c). */
 void pod_check_resources(struct field_errors *errs, const struct place *at, const struct json *resources);
 /* A container, whichever list it is in (pod_container.c). */
 void pod_check_container(struct field_errors *errs, const struct place *at, const struct json *container,
                          const struct map *volumes);
+/* Its hooks and probes. */
+void pod_check_probes(struct field_errors *errs, const struct place *at, const struct json *container);
+void pod_check_no_backsteps(struct field_errors *errs, const struct place *at, str path);
 /* Volumes by name: those without a fault become the set that mounts may name (pod_volume.c). */
 void pod_check_volumes(struct field_errors *errs, const struct place *at, const struct json *volumes,
                        struct map *ret_names);

@@ -31,6 +31,7 @@ struct strategy_table {
 
 extern const struct strategy_table strategies_batch;
 extern const struct strategy_table strategies_core;
+extern const struct strategy_table strategies_event;
 extern const struct strategy_table strategies_network;
 extern const struct strategy_table strategies_pod;
 extern const struct strategy_table strategies_resources;
