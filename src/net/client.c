@@ -18,18 +18,42 @@ static void list_remove(struct http_call *call)
     call->list = NULL;
 }
 
+static void list_append(struct client_list *l, struct http_call *call)
+{
+    call->prev = l->last;
+    *(l->last ? &l->last->next : &l->first) = call;
+    l->last = call;
+    call->list = l;
+}
+
 void client_list_move(struct http_call *call, struct client_list *list)
 {
     list_remove(call);
-    call->prev = list->last;
-    *(list->last ? &list->last->next : &list->first) = call;
-    list->last = call;
-    call->list = list;
+    list_append(list, call);
 }
 
+/* The first, which is in no list then; NULL when there is none. */
+static struct http_call *list_pop(struct client_list *l)
+{
+    struct http_call *call = l->first;
+    if (call == NULL)
+        return NULL;
+    l->first = call->next;
+    *(l->first ? &l->first->prev : &l->last) = NULL;
+    call->next = NULL;
+    call->list = NULL;
+    return call;
+}
+
+static void list_move_all(struct client_list *from, struct client_list *to)
+{
+    for (struct http_call *call; (call = list_pop(from));)
+        list_append(to, call);
+}
+
+/* Of a call that is in no list. */
 static void call_free(struct http_call *call)
 {
-    list_remove(call);
     loop_timer_cancel(call->client->loop, &call->timer);
     buf_done(&call->held);
     arena_done(&call->arena);
@@ -67,12 +91,14 @@ static void show_held(struct http_call *call)
     buf_done(&held);
 }
 
+/* A listener may do anything to any call, make new ones and free the client: so each call is taken out before its listener is
+ * called, and those that were seen are kept apart until all were. */
 static void show_resumed(struct http_client *c, struct client_list *l)
 {
-    struct client_list seen = {
-        0}; /* a listener may do anything to any call, so each is moved here before it is looked at */
-    for (struct http_call *call; !c->is_freed && (call = l->first);) {
-        client_list_move(call, &seen);
+    struct client_list seen = {0};
+    for (struct http_call *call; !c->is_freed && (call = list_pop(l));) {
+        if (call->is_paused || call->held.n || !call->is_ended)
+            list_append(&seen, call);
         if (call->is_paused)
             continue;
         if (call->held.n)
@@ -80,23 +106,29 @@ static void show_resumed(struct http_client *c, struct client_list *l)
         else if (call->is_ended)
             end_with(call, NULL, false);
     }
-    for (struct http_call *call; (call = seen.first);) {
-        client_list_move(call, l);
+    for (struct http_call *call; (call = list_pop(&seen));) {
+        list_append(l, call);
         if (!call->is_paused && (call->held.n || call->is_ended))
             later(c);
     }
 }
 
+static void end_all(struct http_client *c, struct client_list *l)
+{
+    struct client_list these = {
+        0}; /* and not those that a listener makes in place of what has failed: they have their turn */
+    list_move_all(l, &these);
+    for (struct http_call *call; !c->is_freed && (call = list_pop(&these));)
+        end_with(call, &c->why, !call->is_sent);
+    list_move_all(&these, l);
+}
+
 static void start_waiting(struct http_client *c)
 {
-    if (c->state == CLIENT_OPEN) {
+    if (c->state == CLIENT_OPEN)
         c->protocol->start(c);
-        return;
-    }
-    if (c->state == CLIENT_CONNECTING)
-        return;
-    for (struct http_call *call; !c->is_freed && (call = c->waiting.first);)
-        end_with(call, &c->why, true);
+    else if (c->state != CLIENT_CONNECTING)
+        end_all(c, &c->waiting);
 }
 
 static void client_destroy(struct http_client *c)
@@ -108,8 +140,8 @@ static void client_destroy(struct http_client *c)
     loop_defer_cancel(c->loop, &c->work);
     struct client_list *lists[] = {&c->waiting, &c->at_work, &c->ended};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        while (lists[i]->first)
-            call_free(lists[i]->first);
+        for (struct http_call *call; (call = list_pop(lists[i]));)
+            call_free(call);
     tls_unref(c->options.tls);
     arena_done(&c->arena);
     free(c);
@@ -200,9 +232,9 @@ void client_gone(struct http_client *c)
     if (is_in_order)
         err_set(&c->why, ERR_UNAVAILABLE, "%.*s closed the connection", STR(c->authority));
     c->state = CLIENT_GONE;
-    for (struct http_call *call; !c->is_freed && (call = c->at_work.first);)
-        end_with(call, &c->why, !call->is_sent);
-    start_waiting(c);
+    end_all(c, &c->at_work);
+    if (!c->is_freed)
+        end_all(c, &c->waiting);
     if (!c->is_freed && c->options.gone)
         c->options.gone(c->options.ctx, is_in_order ? NULL : &c->why);
 }
@@ -369,5 +401,6 @@ void http_call_cancel(struct http_call *call)
         return;
     if (call->is_started)
         call->client->protocol->forget(call);
+    list_remove(call);
     call_free(call);
 }

@@ -45,6 +45,7 @@ static size_t take_fill(struct h2_stream *st, struct buf *out, size_t room)
     return room;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is nghttp2's */
 static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t room, uint32_t *flags,
                          nghttp2_data_source *source, void *ctx)
 {

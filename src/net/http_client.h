@@ -30,7 +30,7 @@ struct http_client_options {
     int64_t ping_wait_ns; /* …and given so long for a sign of life: 15 s */
     size_t head_bytes;    /* of an answer: 64 KiB */
     size_t window_bytes;  /* of an answer, on its way while its listener is paused: 256 KiB */
-    /* May be NULL. The connection is gone, all calls have ended; why is NULL when that was in order. */
+    /* May be NULL. The connection is gone, and no call waits for it any more; why is NULL when that was in order. */
     void (*gone)(void *ctx, const struct err *why);
     void *ctx;
 };

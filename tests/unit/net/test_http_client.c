@@ -19,16 +19,16 @@ struct fixture {
 /* One call and what became of it. */
 struct heard {
     struct http_call *call; /* NULL: ended */
-    int status;
+    size_t pause_after;     /* bytes; 0: never */
+    struct http_client *frees;
     struct buf body;
     struct arena arena;
     str content_type;
     size_t pieces;
-    bool is_over, is_complete, can_retry;
+    int status;
     struct err err;
-    size_t pause_after; /* bytes; 0: never */
-    bool cancels;       /* at the first bytes */
-    struct http_client *frees;
+    bool is_over, is_complete, can_retry;
+    bool cancels; /* at the first bytes */
 };
 
 static void on_head(void *ctx, struct http_call *call, int status, struct http_headers headers)
