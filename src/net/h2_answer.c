@@ -56,11 +56,9 @@ static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t roo
     out->n = s->framed;
     buf_grow(out, FRAME_HEAD);
     out->n += FRAME_HEAD;
-    size_t n = 0;
-    if (st->rest.n)
-        n = take_rest(st, out, room);
-    else if (st->fill == HTTP_MORE)
-        n = take_fill(st, out, room);
+    size_t n = st->rest.n ? take_rest(st, out, room) : 0;
+    if (n < room && st->rest.n == 0 && st->fill == HTTP_MORE)
+        n += take_fill(st, out, room - n);
     bool is_all = st->rest.n == 0;
     if (n == 0 && st->fill == HTTP_ABORT)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;

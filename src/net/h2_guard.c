@@ -43,7 +43,7 @@ static bool is_idle_talk(const nghttp2_frame_hd *hd)
     case NGHTTP2_WINDOW_UPDATE:
     case NGHTTP2_RST_STREAM: /* counted when it closes something */
         return false;
-    default: /* PING, SETTINGS, PRIORITY and kinds unknown to us */
+    default: /* PING, SETTINGS, PRIORITY and the like; nghttp2 passes over kinds it does not know */
         return true;
     }
 }

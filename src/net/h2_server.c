@@ -103,7 +103,9 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
 
 static int on_frame_sent(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
 {
-    (void)ctx;
+    struct h2_session *s = ctx;
+    if (frame->hd.type == NGHTTP2_GOAWAY && s->goodbye_at) /* its answer shows that the peer has seen this */
+        nghttp2_submit_ping(ng, NGHTTP2_FLAG_NONE, NULL);
     if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) ||
         !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
         return 0;
@@ -194,7 +196,6 @@ static void drain(void *ctx, struct conn *c)
         return;
     s->is_draining = true;
     nghttp2_submit_shutdown_notice(s->ng);
-    nghttp2_submit_ping(s->ng, NGHTTP2_FLAG_NONE, NULL);
     s->goodbye_at = loop_now(conn_loop(c)) + GOODBYE_NS;
     h2_timer_within(s, GOODBYE_NS);
     conn_wake(c);
