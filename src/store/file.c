@@ -246,6 +246,14 @@ static int open_env(struct store_file *f, struct err *err)
     return 0;
 }
 
+static int open_all(struct store_file *f, struct err *err)
+{
+    int rc = open_env(f, err);
+    if (rc == 0)
+        rc = check_length(f, err);
+    return rc ? rc : open_dbs(f, err);
+}
+
 int store_file_open(struct store_file *f, const char *dir, size_t map_bytes, struct err *err)
 {
     *f = (struct store_file){.dir = strdup(dir), .lock = -1, .map_bytes = map_bytes};
@@ -255,14 +263,26 @@ int store_file_open(struct store_file *f, const char *dir, size_t map_bytes, str
     if (rc == 0)
         rc = take_lock(f, err);
     if (rc == 0)
-        rc = open_env(f, err);
-    if (rc == 0)
-        rc = check_length(f, err);
-    if (rc == 0)
-        rc = open_dbs(f, err);
+        rc = open_all(f, err);
     if (rc < 0)
         store_file_close(f);
     return rc;
+}
+
+bool store_file_is_stuck(const struct store_file *f)
+{
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &txn);
+    if (rc == 0)
+        mdb_txn_abort(txn);
+    return rc == MDB_PANIC;
+}
+
+int store_file_reopen(struct store_file *f, struct err *err)
+{
+    mdb_env_close(f->env);
+    f->env = NULL;
+    return open_all(f, err);
 }
 
 void store_file_close(struct store_file *f)

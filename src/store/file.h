@@ -17,6 +17,10 @@ struct store_file {
 
 int store_file_open(struct store_file *f, const char *dir, size_t map_bytes, struct err *err);
 void store_file_close(struct store_file *f);
+/* LMDB refuses to go on after it failed to write the page that makes a commit valid. Opening the file again, with no
+ * transaction under way, brings it back; the directory stays locked meanwhile. */
+bool store_file_is_stuck(const struct store_file *f);
+int store_file_reopen(struct store_file *f, struct err *err);
 
 /* Reports what LMDB answered; err's text names the directory. MDB_NOTFOUND too is trouble here. */
 int store_file_error(const struct store_file *f, int rc, struct err *err);

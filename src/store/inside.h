@@ -26,6 +26,7 @@ struct store_view {
     size_t touched;
 };
 
+/* Also again, after store_view_close: cursors that stand in the view of before notice. */
 int store_view_open(struct store_view *v, const struct store_file *f, struct err *err);
 void store_view_close(struct store_view *v);
 /* To the newest commit. On failure the view stays where it was. */
@@ -146,7 +147,8 @@ struct store_writer {
     struct arena arena;
     VEC(struct store_new_table) tables; /* of the loop, for the writer */
     uint64_t commits;
-    bool closing;
+    bool is_stuck; /* it waits until the loop has opened the file again */
+    bool is_closing;
 };
 
 int store_writer_start(struct store_writer *w, struct err *err);
@@ -154,7 +156,9 @@ int store_writer_start(struct store_writer *w, struct err *err);
 void store_writer_stop(struct store_writer *w);
 void store_writer_table(struct store_writer *w, struct store_new_table table);
 void store_writer_push(struct store_writer *w, struct store_job *job);
-void store_writer_take(struct store_writer *w, struct store_jobs *ret, uint64_t *ret_commits);
+/* Takes what is finished. True when the writer is stuck and waits for store_writer_go_on. */
+bool store_writer_take(struct store_writer *w, struct store_jobs *ret, uint64_t *ret_commits);
+void store_writer_go_on(struct store_writer *w, const struct store_state *state);
 
 struct store_event store_event_of(const struct store_record *r);
 

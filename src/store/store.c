@@ -177,8 +177,20 @@ static void must(int code, const struct err *err)
 {
     if (code == 0)
         return;
-    (void)fprintf(stderr, "reeve: a change that was just written cannot be read: %s\n", err->msg);
+    (void)fprintf(stderr, "reeve: what was just written cannot be read: %s\n", err->msg);
     abort();
+}
+
+/* To the newest commit; with a file that is opened again, if need be. */
+static int move_view(struct store *s, bool is_stuck, struct err *err)
+{
+    if (!is_stuck)
+        return store_view_move(&s->view, err);
+    store_view_close(&s->view);
+    must(store_file_reopen(&s->file, err), err);
+    must(store_view_open(&s->view, &s->file, err), err);
+    store_writer_go_on(&s->writer, &s->view.state);
+    return 0;
 }
 
 static void hand_out_events(struct store *s, rev after)
@@ -221,8 +233,8 @@ void store_poll(struct store *s)
     assert(!s->is_polling);
     s->is_polling = true;
     rev before = s->view.state.revision;
-    store_writer_take(&s->writer, &s->finished, &s->commits);
-    if (store_view_move(&s->view, &err) == 0) {
+    bool is_stuck = store_writer_take(&s->writer, &s->finished, &s->commits);
+    if (move_view(s, is_stuck, &err) == 0) {
         hand_out_events(s, before);
         hand_out_results(s);
     } else {

@@ -14,7 +14,7 @@ enum { FORGET_AFTER = 4 << 20 };
 
 int store_view_open(struct store_view *v, const struct store_file *f, struct err *err)
 {
-    *v = (struct store_view){.file = f};
+    *v = (struct store_view){.file = f, .generation = v->generation + 1};
     int rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &v->spare);
     if (rc)
         return store_file_error(f, rc, err);
@@ -22,7 +22,6 @@ int store_view_open(struct store_view *v, const struct store_file *f, struct err
     rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &v->txn);
     if (rc)
         return store_file_error(f, rc, err);
-    v->generation = 1;
     return store_file_state(f, v->txn, &v->state, err);
 }
 

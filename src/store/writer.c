@@ -33,16 +33,18 @@ static void *run(void *arg)
     store_jobs_init(&batch);
     pthread_mutex_lock(&w->mutex);
     for (;;) {
-        while (w->queue.first == NULL && !w->closing)
+        while ((w->queue.first == NULL || w->is_stuck) && !w->is_closing)
             pthread_cond_wait(&w->more, &w->mutex);
         if (w->queue.first == NULL)
             break;
         take_batch(w, &batch);
         pthread_mutex_unlock(&w->mutex);
         bool committed = store_commit_jobs(&w->commit, &batch, atomic_load(&w->seen));
+        bool stuck = !committed && store_file_is_stuck(w->commit.file);
         pthread_mutex_lock(&w->mutex);
         store_jobs_move(&w->finished, &batch);
         w->commits += committed;
+        w->is_stuck = stuck;
         pthread_mutex_unlock(&w->mutex);
         if (w->wake)
             w->wake(w->ctx);
@@ -90,7 +92,7 @@ int store_writer_start(struct store_writer *w, struct err *err)
 void store_writer_stop(struct store_writer *w)
 {
     pthread_mutex_lock(&w->mutex);
-    w->closing = true;
+    w->is_closing = true;
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
     pthread_join(w->thread, NULL);
@@ -111,10 +113,21 @@ void store_writer_push(struct store_writer *w, struct store_job *job)
     pthread_mutex_unlock(&w->mutex);
 }
 
-void store_writer_take(struct store_writer *w, struct store_jobs *ret, uint64_t *ret_commits)
+bool store_writer_take(struct store_writer *w, struct store_jobs *ret, uint64_t *ret_commits)
 {
     pthread_mutex_lock(&w->mutex);
     store_jobs_move(ret, &w->finished);
     *ret_commits = w->commits;
+    bool stuck = w->is_stuck;
+    pthread_mutex_unlock(&w->mutex);
+    return stuck;
+}
+
+void store_writer_go_on(struct store_writer *w, const struct store_state *state)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->commit.state = *state;
+    w->is_stuck = false;
+    pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
 }
