@@ -209,6 +209,27 @@ static void a_damaged_value_harms_nothing_else(void **state)
     put(h, "ns", "a", a, "other");
 }
 
+static void a_damaged_head_is_noticed(void **state)
+{
+    struct harness *h = *state;
+    struct store_item item;
+    struct store_event event;
+    struct store_log *log;
+    struct err err;
+    rev r = put(h, "damaged", "x", 0, "value");
+    put(h, "ns", "a", 0, "other");
+    harness_close(h);
+    assert_true(damage(h, "damagedx", 7) > 0); /* the name in the record; in the index it is "damaged/x" */
+    harness_open(h);
+    assert_int_equal(store_get(h->store, h->table, S("damaged"), S("x"), &item, &err), ERR_IO);
+    assert_non_null(strstr(err.msg, "the record of revision 2 is damaged"));
+    assert_int_equal(store_log_open(h->store, r - 1, &log, &err), 0);
+    assert_int_equal(store_log_next(log, &event, &err), ERR_IO);
+    assert_int_equal(store_log_next(log, &event, &err), 1);
+    assert_str(event.name, "a");
+    store_log_close(log);
+}
+
 static void a_damaged_index_entry_fails_its_own_writes(void **state)
 {
     struct harness *h = *state;
@@ -262,6 +283,7 @@ int main(void)
         TEST(foreign_files_are_refused),
         TEST(a_file_that_was_cut_is_refused),
         TEST(a_damaged_value_harms_nothing_else),
+        TEST(a_damaged_head_is_noticed),
         TEST(a_damaged_index_entry_fails_its_own_writes),
         TEST(a_damaged_record_does_not_stop_compaction),
     };
