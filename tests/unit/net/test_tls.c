@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: test\r\n\r\n"
-enum { DAY = 86400 };
+#define DAY 86400L
 
 struct fixture {
     struct arena arena;
