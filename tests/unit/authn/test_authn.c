@@ -466,12 +466,15 @@ static void test_many_tokens(void **state)
     struct token_claims claims = some_claims();
     static str tokens[MANY];
     for (size_t i = 0; i < MANY; i++) {
-        claims.expires = NOW + 3600 + (int64_t)i;
+        claims.id = str_fmt(&w.arena, "%zu", i);
         tokens[i] = sign(&w, &claims);
     }
     for (int round = 0; round < 2; round++)
-        for (size_t i = 0; i < MANY; i++)
-            assert_string_equal(identify_token(&w, tokens[i]), account_x);
+        for (size_t i = 0; i < MANY; i++) {
+            const char *id = strstr(identify_token(&w, tokens[i]), "JTI="); /* its own, not that of a neighbour */
+            assert_true(id && str_eq(str_of(id + 4), str_fmt(&w.arena, "%zu", i)));
+        }
+    claims.id = S("the-jti");
     char *long_text = arena_alloc(&w.arena, 8000);
     memset(long_text, 'a', 8000);
     str audiences[] = {TOKEN_ISSUER, {long_text, 8000}};

@@ -370,6 +370,25 @@ static void test_not_together(void **state)
     tear_down(&p);
 }
 
+/* A certificate that names our CA as its issuer, but that somebody else signed. */
+static void test_false_signature(void **state)
+{
+    struct place p;
+    struct err err;
+    EVP_PKEY *key PEM_KEY_SCOPE = NULL, *thief PEM_KEY_SCOPE = NULL;
+    X509 *x PEM_CERTIFICATE_SCOPE = NULL;
+    set_up(&p);
+    pki_close(open_pki(&p));
+    X509 *ca PEM_CERTIFICATE_SCOPE = pem_read_certificate(text_of(&p, "ca.pem"));
+    struct pki_subject subject = {PKI_FOR_CLIENT, S("kubernetes-admin"), {0}, {0}, NOW - 100, NOW + YEAR};
+    assert_int_equal(pki_make_key(&key, &err) | pki_make_key(&thief, &err), 0);
+    assert_int_equal(pki_issue(key, &subject, &(struct pki_issuer){thief, ca}, &x, &err), 0);
+    put_text(&p, "admin.pem",
+             str_fmt(&p.arena, "%.*s%.*s", STR(pem_write_key(&p.arena, key)), STR(pem_write_certificate(&p.arena, x))));
+    assert_non_null(strstr(refusal(&p, ERR_INVALID), "/admin.pem was not signed by ca.pem beside it"));
+    tear_down(&p);
+}
+
 static void test_no_files(void **state)
 {
     struct place p;
@@ -505,14 +524,15 @@ static void test_write_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_start),    cmocka_unit_test(test_later_start),
-        cmocka_unit_test(test_locked),         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_renewal),        cmocka_unit_test(test_renewal_at_start),
-        cmocka_unit_test(test_other_hosts),    cmocka_unit_test(test_renewal_of_ca),
-        cmocka_unit_test(test_open_to_others), cmocka_unit_test(test_not_together),
-        cmocka_unit_test(test_no_files),       cmocka_unit_test(test_no_directory),
-        cmocka_unit_test(test_cut_short),      cmocka_unit_test(test_sign_client),
-        cmocka_unit_test(test_kubeconfig),     cmocka_unit_test(test_write_file),
+        cmocka_unit_test(test_first_start),     cmocka_unit_test(test_later_start),
+        cmocka_unit_test(test_locked),          cmocka_unit_test(test_names),
+        cmocka_unit_test(test_renewal),         cmocka_unit_test(test_renewal_at_start),
+        cmocka_unit_test(test_other_hosts),     cmocka_unit_test(test_renewal_of_ca),
+        cmocka_unit_test(test_open_to_others),  cmocka_unit_test(test_not_together),
+        cmocka_unit_test(test_false_signature), cmocka_unit_test(test_no_files),
+        cmocka_unit_test(test_no_directory),    cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_sign_client),     cmocka_unit_test(test_kubeconfig),
+        cmocka_unit_test(test_write_file),
     };
     return cmocka_run_group_tests_name("pki", tests, NULL, NULL);
 }

@@ -292,6 +292,10 @@ static void test_sizes(void **state)
     char *huge = arena_zalloc(&a, HUGE_BYTES);
     memset(huge, 'A', HUGE_BYTES);
     assert_refused(s, (str){huge, HUGE_BYTES}, unknown);
+    /* Too large, though it begins and ends as ours: not even hashed. */
+    str ours = sign(s, &a, &claims);
+    assert_refused(s, str_fmt(&a, "%.*s.%.*s.%.*s", STR(part(ours, 0)), 20000, huge, STR(part(ours, 2))), unknown);
+    assert_refused(s, str_fmt(&a, "%.*s.%.*s.%.*s", STR(part(ours, 0)), 2000, huge, STR(part(ours, 2))), forged);
     str token, list[] = {{huge, 20000}};
     claims.audiences = (struct strs){list, 1};
     assert_int_equal(token_sign(s, &a, &claims, &token, &err), ERR_TOO_LARGE);
@@ -345,6 +349,8 @@ static void test_claims(void **state)
         "{" AUD "," TIMES "," ISS ",\"jti\":\"\",\"kubernetes.io\":{\"namespace\":\"n\",\"serviceaccount\":{\"name\":"
         "\"x\",\"uid\":\"u\"}}," SUB "}",
         "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\"}," SUB "}",
+        "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\",\"serviceaccount\":{\"name\":"
+        "\"x\",\"uid\":\"u\",\"namespace\":\"n\"}}," SUB "}",
         "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":[]," SUB "}",
         "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\",\"serviceaccount\":{\"name\":"
         "\"x\"}}," SUB "}",
