@@ -109,20 +109,25 @@ static int by_key(const void *l, const void *r)
     return str_cmp(json_key(l), json_key(r));
 }
 
+/* Go prints custom resources sorted, and of others what it has opened: at least the outermost object. */
+static void show_result(struct patching *p, struct buf *b)
+{
+    struct json sorted = json_dup_top(&p->w->work, &p->patched);
+    if (json_is_obj(&sorted) && sorted.n)
+        qsort(sorted.members, sorted.n, sizeof *sorted.members, by_key);
+    json_encode(b, &sorted, p->kind->flags & KIND_CUSTOM ? JSON_SORTED : 0);
+}
+
 /* ` "" is invalid: patch: Invalid value: "…": why`: the value is the result, or the patch itself if it was strategic. */
 static int invalid(struct patching *p, str why)
 {
     struct write *w = p->w;
     struct field_errors errs = {.arena = &w->work};
     struct buf shown = {.arena = &w->work};
-    if (str_eq(w->patch_type, PATCH_STRATEGIC)) {
+    if (str_eq(w->patch_type, PATCH_STRATEGIC))
         go_text(&shown, &p->patch);
-    } else { /* Go sorts what it has opened, and that is at least the outermost object */
-        struct json sorted = json_dup_top(&w->work, &p->patched);
-        if (json_is_obj(&sorted) && sorted.n)
-            qsort(sorted.members, sorted.n, sizeof *sorted.members, by_key);
-        json_encode(&shown, &sorted, 0);
-    }
+    else
+        show_result(p, &shown);
     field_error_add(&errs, FIELD_INVALID, S("patch"), field_quote(&w->work, buf_str(&shown)), "%.*s", STR(why));
     return refuse(w, status_invalid(&w->work, (struct status_subject){0}, &errs));
 }

@@ -197,12 +197,25 @@ static bool is_place(const struct route *route)
     return route->namespace.n == 0 || is_namespaces;
 }
 
+/* Of custom resources it is the object that is said to be missing. */
+static void refuse_unknown_subresource(struct api_request *r)
+{
+    const struct route *route = &r->route;
+    if (!(route->kind->flags & KIND_CUSTOM)) {
+        refuse_unknown_resource(r);
+        return;
+    }
+    struct json status =
+        status_not_found(r->arena, (struct status_subject){route->group, route->resource, route->name});
+    api_refuse(r, &status);
+}
+
 static void serve_subresource(struct api_request *r)
 {
     const struct route *route = &r->route;
     const struct kind_subresource *sub = kind_subresource(route->kind, route->subresource);
     if (!sub) {
-        refuse_unknown_resource(r);
+        refuse_unknown_subresource(r);
         return;
     }
     if (!(sub->verbs & route->verb)) {
@@ -248,9 +261,13 @@ static void serve_object(struct api_request *r)
 {
     const struct route *route = &r->route;
     if (route->verb == VERB_CREATE && is_custom_terminating(route)) {
-        struct err err;
-        err_set(&err, ERR_METHOD_NOT_ALLOWED, "create not allowed while custom resource definition is terminating");
-        api_refuse_err(r, &err);
+        struct status_args args = {
+            .code = ERR_METHOD_NOT_ALLOWED,
+            .message = S("create not allowed while custom resource definition is terminating"),
+            .about = {route->group, route->resource, {0}},
+        };
+        struct json status = status_build(r->arena, &args);
+        api_refuse(r, &status);
         return;
     }
     if (!allows_verb(route)) {

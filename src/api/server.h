@@ -21,6 +21,7 @@ struct openapi;
 struct schemas;
 struct seed;
 struct watch_hub;
+struct write;
 
 struct api {
     struct api_options options;
@@ -40,6 +41,7 @@ struct api {
     struct config_tables {       /* config.h */
         uint32_t roles, role_bindings, cluster_roles, cluster_role_bindings, crds;
     } tables;
+    struct write *crd_writes; /* write_crd.c: writes of CRDs on their way to the store, or waiting for each other */
     bool is_ready, is_draining;
     char date[32]; /* of the Date header, as of date_second */
     int64_t date_second;

@@ -121,12 +121,21 @@ static struct store_guard *guards(struct write *w, size_t *ret_n)
 
 static void done(void *ctx, const struct store_result *result);
 
+static void give_up(struct write *w, struct json status)
+{
+    if (w->takes_names)
+        write_crd_leave(w);
+    write_refuse(w, status);
+}
+
 static void submit(struct write *w, enum write_step step)
 {
+    if (w->takes_names && !write_crd_enter(w))
+        return;
     struct value_parts parts = {.body = w->stored};
     struct err err = {0};
     if (step == WRITE_STORE && !encode_within_limit(w, &parts)) {
-        end(w, WRITE_REFUSED);
+        give_up(w, w->status);
         return;
     }
     struct store_change change = {
@@ -142,7 +151,7 @@ static void submit(struct write *w, enum write_step step)
     write.guards = guards(w, &write.n_guards);
     w->is_removal = step == WRITE_REMOVE;
     if (store_submit(w->api->store, &write, &err) < 0)
-        write_refuse(w, status_too_many_requests(&w->work, S("Too many requests, please try again later."), 1));
+        give_up(w, status_too_many_requests(&w->work, S("Too many requests, please try again later."), 1));
 }
 
 static void set_revision(struct write *w, rev revision)
@@ -161,6 +170,8 @@ static void done(void *ctx, const struct store_result *result)
 {
     struct write *w = ctx;
     struct arena *a = &w->work;
+    if (w->takes_names)
+        write_crd_leave(w);
     switch (result->code) {
     case 0:
         if (!w->is_removal)
@@ -189,7 +200,7 @@ static void done(void *ctx, const struct store_result *result)
 static void forget_attempt(struct write *w)
 {
     arena_reset(&w->work);
-    w->exists = w->is_create = w->has_answer = false;
+    w->exists = w->is_create = w->has_answer = w->takes_names = false;
     w->revision = 0;
     w->stored = (str){0};
     w->next = w->current = w->status = json_null();

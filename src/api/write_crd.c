@@ -48,6 +48,45 @@ void write_crd_settle(struct write *w)
 {
     crds_accept_names(w->api, &w->work, &w->next);
     warn_rules(w);
+    w->takes_names = true;
+}
+
+/* ---- One after the other. ---- */
+
+static struct write **find(struct api *api, str group, bool is_waiting)
+{
+    struct write **at = &api->crd_writes;
+    while (*at && ((*at)->is_waiting != is_waiting || !str_eq((*at)->crd_group, group)))
+        at = &(*at)->next_crd;
+    return at;
+}
+
+bool write_crd_enter(struct write *w)
+{
+    struct write **at = &w->api->crd_writes;
+    w->crd_group = str_dup(w->r->arena, json_text(json_dig(&w->next, "spec.group")));
+    w->is_waiting = *find(w->api, w->crd_group, false) != NULL;
+    w->next_crd = NULL;
+    while (*at)
+        at = &(*at)->next_crd;
+    *at = w;
+    return !w->is_waiting;
+}
+
+void write_crd_leave(struct write *w)
+{
+    struct api *api = w->api;
+    str group = w->crd_group;
+    struct write **at = &api->crd_writes;
+    while (*at != w)
+        at = &(*at)->next_crd;
+    *at = w->next_crd;
+    /* Those who wait are asked in turn until one goes to the store; some find that there is nothing to do any more. */
+    while (*find(api, group, false) == NULL && *(at = find(api, group, true)) != NULL) {
+        struct write *next = *at;
+        *at = next->next_crd;
+        write_run(next);
+    }
 }
 
 /* ---- Going. ---- */

@@ -33,16 +33,6 @@ static str manager_of_agent(struct write *w)
     return buf_str(&b);
 }
 
-/* Booleans of queries: only absence, "false" and "0" are false. */
-static bool is_false(str value)
-{
-    static const char word[] = "false";
-    bool same = value.n == sizeof word - 1;
-    for (size_t i = 0; same && i < value.n; i++)
-        same = (value.p[i] | 0x20) == word[i];
-    return same || str_eq(value, S("0"));
-}
-
 /* ---- Create, update, patch. ---- */
 
 static void check_dry_run(struct field_errors *errs, const struct query *q, bool *ret)
@@ -87,7 +77,7 @@ int write_options_parse(struct write *w, enum write_verb verb)
         return invalid(w, kinds[verb], &errs);
     o->manager = manager.n ? manager : manager_of_agent(w);
     o->strictness = strictness_of(q);
-    o->force = query_has(q, S("force")) && !is_false(query_get(q, S("force")));
+    o->force = query_flag(q, S("force"));
     return 0;
 }
 
@@ -114,7 +104,7 @@ static int options_of_query(struct write *w, struct json *ret)
     if (query_has(q, S("propagationPolicy")))
         json_add(a, ret, S("propagationPolicy"), json_str(decode_show(a, policy)));
     if (query_has(q, S("orphanDependents")))
-        json_add(a, ret, S("orphanDependents"), json_bool(!is_false(query_get(q, S("orphanDependents")))));
+        json_add(a, ret, S("orphanDependents"), json_bool(query_flag(q, S("orphanDependents"))));
     struct json dry_run = json_arr();
     for (size_t i = 0; i < q->n; i++) {
         if (str_eq(q->p[i].name, S("dryRun")))

@@ -62,11 +62,17 @@ struct write {
     bool is_create;  /* next is a new object */
     bool has_answer; /* …instead of next: */
     struct json answer;
-    bool is_removal; /* on its way to the store */
+    bool is_removal;  /* on its way to the store */
+    bool takes_names; /* a CRD whose names were accepted in this attempt */
     struct json status;
     int code; /* of the answer, when all goes well */
     struct admission_outcome admission;
     VEC(str) warnings;
+    /* ---- Its place among the writes of CRDs (write_crd.c). ---- */
+    struct write *next_crd;
+    str crd_group;
+    bool is_waiting;
+
     /* ---- Its end, for those who write many objects; NULL: the request is answered. ---- */
     void (*ended)(struct write *w, enum write_step last);
     void *ctx;
@@ -76,7 +82,7 @@ struct write {
 
 /* A write of what the request speaks of. False: the Accept header cannot be served, and the request was refused. */
 bool write_begin(struct api_request *r, write_build *build, struct write **ret);
-/* The first attempt; everything else follows by itself. */
+/* The next attempt; everything else follows by itself. */
 void write_run(struct write *w);
 /* Ends a write before it has begun. */
 void write_refuse(struct write *w, struct json status);
@@ -127,5 +133,9 @@ struct managed_write write_managed(struct write *w);
 bool write_is_crd(const struct kind *kind);
 /* In place, behind validation: conditions and accepted names; warns about rules that are not enforced. */
 void write_crd_settle(struct write *w);
+/* Of two CRDs that ask for the same names only one may get them. So within an API group one write goes after the other: who
+ * may not enter yet is run again later. Whoever entered must leave. */
+bool write_crd_enter(struct write *w);
+void write_crd_leave(struct write *w);
 /* In place: the first request to delete one only marks it: its resources go first. False: it was marked before. */
 bool write_crd_mark(struct write *w);
