@@ -61,12 +61,13 @@ static void answer_json(struct api_request *r, const struct list_args *args)
     s->list = list_new(args);
     enum http_fill filled = list_fill(s->list, r->x, &s->first, FIRST_BYTES, &err);
     if (filled == HTTP_ABORT || filled == HTTP_END) {
-        str text = buf_str(&s->first);
+        struct buf first = s->first;
+        list_free(s->list); /* before the answer: with it the arena may go, and s */
         if (filled == HTTP_ABORT)
             refuse(r, args, &err);
         else
-            api_answer_json(r, 200, str_upto(text, text.n - 1));
-        release(s);
+            api_answer_json(r, 200, str_upto(buf_str(&first), first.n - 1));
+        buf_done(&first);
         return;
     }
     r->released = release;
