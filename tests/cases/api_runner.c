@@ -7,7 +7,7 @@
  *     Content-Type: application/yaml
  *
  *     body
- *     --- expect 201 [part]
+ *     --- expect 201 [part|text]
  *     Warning: 299 - "unknown field \"zz\""
  *
  *     {"kind":"ConfigMap","metadata":{"uid":"<uid a>","resourceVersion":"<rv a>", …}, …}
@@ -16,13 +16,23 @@
  * same order. Who asks is a member of system:masters unless said otherwise; others are in system:authenticated. The
  * User-Agent is tester/1.
  *
+ *     --- watch NAME                  begins to watch; as a request, but the connection stays
+ *     GET /api/v1/configmaps?watch=1
+ *     --- events NAME [end]           what must have come since, one event a line; lines that begin with a blank belong to
+ *     {"type":"ADDED",                the one before. Members that are not listed do not matter. end: then the server ends it
+ *      "object":{…}}
+ *     --- hangup NAME                 stops watching
+ *     --- note …                      says something to the reader
+ *     --- server keep=SECONDS         first of all: how long history is kept; else five minutes
+ *
  * The answer must be the same JSON, whatever the order of its members; with "part" it may have members that are not listed
- * here, at any depth. managedFields may be left out in any case. A body that is no JSON is compared as text; no body: it
- * does not matter. Warnings must be exactly those listed; other headers are looked at if they are listed.
+ * here, at any depth, but for those that are "<none>"; with "text" it must be the same letter by letter. managedFields may
+ * be left out in any case. A body that is no JSON is compared as text; no body: it does not matter. Warnings must be exactly
+ * those listed; other headers are looked at if they are listed.
  *
  * Texts of the form "<kind name>" stand for what the server makes up: <uid …>, <rv …>, <time …>, <any …>. The first of a
- * name may be anything of that kind, later ones must be the same, and in requests they are put in. The name may be left
- * out. The clock stands at 2026-01-02T03:04:05Z unless it is moved: --- clock SECONDS */
+ * name may be anything of that kind, later ones must be the same, and in requests they are put in, also as "<rv a + 1>".
+ * The name may be left out. The clock stands at 2026-01-02T03:04:05Z unless it is moved: --- clock SECONDS */
 #include "api/api.h"
 #include "api/loopback.h"
 #include "cases/case.h"
@@ -33,7 +43,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TOGETHER = 64, TURNS = 2000, TURN_NS = 5000000 };
+enum { TOGETHER = 64, WATCHES = 16, TURNS = 2000, TURN_NS = 5000000 };
 
 /* One request on its way. */
 struct round {
@@ -41,6 +51,9 @@ struct round {
     bool is_done;
     int status;
     struct buf body, headers; /* headers: "Name: value" lines */
+    str name;                 /* of a watch */
+    struct loopback *call;    /* of a watch that goes on */
+    size_t n_read;            /* of the body of a watch */
 };
 
 struct world {
@@ -54,8 +67,8 @@ struct world {
     bool is_ready, has_failed;
     char dir[64];
     struct map bound; /* "<rv a>" → struct json * */
-    struct round rounds[TOGETHER];
-    size_t n_rounds, n_checked;
+    struct round rounds[TOGETHER], watches[WATCHES];
+    size_t n_rounds, n_checked, n_watches;
 };
 
 /* ---- The server. ---- */
@@ -92,6 +105,10 @@ static bool open_world(struct world *w)
     w->time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
     w->chance = (struct random_fake){.state = 1};
     w->log = (struct log){.level = LOG_WARN, .clock = clock_of_fake(&w->time), .write = discard};
+    const struct case_section *server = case_find(w->c, NULL, S("server"));
+    int64_t keep = 0;
+    if (server && !str_to_int64(case_arg(server, S("keep")), &keep))
+        case_fail(w->c, server, "expected keep=SECONDS");
     struct api_options options = {
         .loop = w->loop,
         .data_dir = w->dir,
@@ -100,6 +117,7 @@ static bool open_world(struct world *w)
         .log = &w->log,
         .address = S("127.0.0.1:6443"),
         .ca_pem = S("-----BEGIN CERTIFICATE-----\n"),
+        .keep_ns = keep * 1000000000,
     };
     if (api_open(&options, ready, w, &w->api, &err) < 0) {
         case_fail(w->c, NULL, "cannot open: %s", err.msg);
@@ -108,8 +126,22 @@ static bool open_world(struct world *w)
     return wait_for(w, &w->is_ready) && !w->has_failed;
 }
 
+static void hang_up(struct round *watch)
+{
+    if (watch->call)
+        loopback_cancel(watch->call);
+    watch->call = NULL;
+}
+
 static void close_world(struct world *w)
 {
+    for (size_t i = 0; i < w->n_watches; i++) {
+        hang_up(&w->watches[i]);
+        buf_done(&w->watches[i].body);
+        buf_done(&w->watches[i].headers);
+    }
+    if (w->loop)
+        loop_turn(w->loop, 0); /* what was hung up goes at the end of a turn */
     if (w->api)
         api_close(w->api);
     loop_free(w->loop);
@@ -132,6 +164,21 @@ static void close_world(struct world *w)
 
 /* ---- Requests. ---- */
 
+/* What "<rv a>" stands for, or "<rv a + 3>"; p is NULL when it is not known. */
+static str meaning_of(struct world *w, str whole)
+{
+    const struct json *known = map_get(&w->bound, whole);
+    ptrdiff_t plus = str_find(whole, S(" + "));
+    uint64_t base, more;
+    if (known || plus < 0)
+        return known ? json_text(known) : (str){0};
+    known = map_get(&w->bound, str_fmt(w->a, "%.*s>", STR(str_upto(whole, (size_t)plus))));
+    str number = str_from(str_upto(whole, whole.n - 1), (size_t)plus + 3);
+    if (!known || !str_to_uint64(json_text(known), &base) || !str_to_uint64(number, &more))
+        return (str){0};
+    return str_fmt(w->a, "%llu", (unsigned long long)(base + more));
+}
+
 /* The text with what the server made up before in place of "<rv a>". */
 static str fill_in(struct world *w, str text)
 {
@@ -143,9 +190,9 @@ static str fill_in(struct world *w, str text)
         buf_add_str(&b, str_upto(text, (size_t)start));
         text = str_from(text, (size_t)start);
         ptrdiff_t end = str_find_char(text, '>');
-        const struct json *known = end > 0 ? map_get(&w->bound, str_upto(text, (size_t)end + 1)) : NULL;
-        buf_add_str(&b, known ? json_text(known) : str_upto(text, 1));
-        text = str_from(text, known ? (size_t)end + 1 : 1);
+        str known = end > 0 ? meaning_of(w, str_upto(text, (size_t)end + 1)) : (str){0};
+        buf_add_str(&b, known.p ? known : str_upto(text, 1));
+        text = str_from(text, known.p ? (size_t)end + 1 : 1);
     }
     buf_add_str(&b, text);
     return buf_str(&b);
@@ -156,9 +203,16 @@ static void answered(void *ctx, int status, struct http_headers headers, str bod
     struct round *round = ctx;
     round->is_done = true;
     round->status = status;
+    round->call = NULL;
     buf_add_str(&round->body, body);
     for (size_t i = 0; i < headers.n; i++)
         buf_fmt(&round->headers, "%.*s: %.*s\n", STR(headers.p[i].name), STR(headers.p[i].value));
+}
+
+static void streamed(void *ctx, str bytes)
+{
+    struct round *round = ctx;
+    buf_add_str(&round->body, bytes);
 }
 
 static struct authz_identity who_of(struct world *w, const struct case_section *s)
@@ -191,14 +245,9 @@ static struct http_headers take_headers(struct world *w, str *text)
     return (struct http_headers){list.p, list.n};
 }
 
-static void send_request(struct world *w, const struct case_section *s)
+static void send(struct world *w, const struct case_section *s, struct round *round, bool is_watch)
 {
     str text = fill_in(w, s->text), first, method, target;
-    if (w->n_rounds == TOGETHER) {
-        case_fail(w->c, s, "more than %d requests together", TOGETHER);
-        return;
-    }
-    struct round *round = &w->rounds[w->n_rounds++];
     round->world = w;
     round->is_done = false;
     round->body.n = round->headers.n = 0;
@@ -226,8 +275,20 @@ static void send_request(struct world *w, const struct case_section *s)
         headers[n++] = (struct http_header){S("User-Agent"), S("tester/1")};
     call.headers = (struct http_headers){headers, n};
     call.done = answered;
+    call.piece = is_watch ? streamed : NULL;
     call.ctx = round;
-    loopback_start(w->api, &call);
+    struct loopback *started = loopback_start(w->api, &call);
+    round->call = is_watch ? started : NULL;
+}
+
+static void send_request(struct world *w, const struct case_section *s)
+{
+    if (w->n_checked == w->n_rounds)
+        w->n_checked = w->n_rounds = 0;
+    if (w->n_rounds == TOGETHER)
+        case_fail(w->c, s, "more than %d requests together", TOGETHER);
+    else
+        send(w, s, &w->rounds[w->n_rounds++], false);
 }
 
 /* ---- Comparing. ---- */
@@ -297,6 +358,8 @@ static bool same_members(struct world *w, const struct json *want, const struct 
     json_each_member(want, m)
     {
         const struct json *other = json_get(got, json_key(m));
+        if (!other && str_eq(json_text(&m->val), S("<none>")))
+            continue;
         if (!other || !same(w, &m->val, other, is_part))
             return false;
     }
@@ -312,6 +375,8 @@ static bool same(struct world *w, const struct json *want, const struct json *go
 {
     if (json_is_str(want) && json_is_str(got))
         return same_text(w, json_text(want), json_text(got));
+    if (str_eq(json_text(want), S("<any>")))
+        return true;
     if (json_type(want) != json_type(got) && !(json_is_num(want) && json_is_num(got)))
         return false;
     if (json_is_obj(want))
@@ -405,12 +470,106 @@ static void check(struct world *w, const struct case_section *s)
         exit(1); /* the server still holds what would be freed */
     }
     str trimmed = str_trim(text);
-    if (trimmed.n && trimmed.p[0] != '{' && trimmed.p[0] != '[')
+    bool is_text = case_has_arg(s, S("text"));
+    if (!is_text && trimmed.n && trimmed.p[0] != '{' && trimmed.p[0] != '[')
         headers = take_headers(w, &text);
     str_cut(s->args, ' ', &code, &rest);
     bool ok = str_eq(code, str_fmt(w->a, "%d", round->status)) && same_headers(w, headers, buf_str(&round->headers)) &&
-              same_body(w, text, buf_str(&round->body), case_has_arg(s, S("part")));
+              (is_text ? same_text(w, trimmed, str_trim(buf_str(&round->body)))
+                       : same_body(w, text, buf_str(&round->body), case_has_arg(s, S("part"))));
     case_expect(w->c, s, ok ? s->text : show(w, round));
+}
+
+/* ---- Watches. ---- */
+
+static void begin_watch(struct world *w, const struct case_section *s)
+{
+    if (w->n_watches == WATCHES) {
+        case_fail(w->c, s, "more than %d watches", WATCHES);
+        return;
+    }
+    struct round *watch = &w->watches[w->n_watches++];
+    watch->name = str_trim(s->args);
+    send(w, s, watch, true);
+}
+
+static struct round *find_watch(struct world *w, const struct case_section *s)
+{
+    str name, rest;
+    str_cut(s->args, ' ', &name, &rest);
+    for (size_t i = 0; i < w->n_watches; i++)
+        if (str_eq(w->watches[i].name, name))
+            return &w->watches[i];
+    case_fail(w->c, s, "nobody watches by the name of %.*s", STR(name));
+    return NULL;
+}
+
+/* The next line, waited for; empty when none comes. */
+static str next_line(struct world *w, struct round *watch)
+{
+    str line, rest;
+    for (int i = 0; i < TURNS; i++) {
+        str unread = str_from(buf_str(&watch->body), watch->n_read);
+        if (str_cut(unread, '\n', &line, &rest)) {
+            watch->n_read += line.n + 1;
+            return str_dup(w->a, line); /* what is behind it may move when more comes */
+        }
+        if (watch->is_done)
+            break;
+        loop_turn(w->loop, TURN_NS);
+    }
+    return (str){0};
+}
+
+/* One event of those expected, which may be several lines. */
+static str take_event(str *text)
+{
+    str all = *text, line;
+    do
+        str_cut(*text, '\n', &line, text);
+    while (text->n && text->p[0] == ' ');
+    return str_trim(str_upto(all, all.n - text->n));
+}
+
+static void check_events(struct world *w, const struct case_section *s)
+{
+    struct round *watch = find_watch(w, s);
+    struct buf seen = {.arena = w->a};
+    bool ok = watch != NULL, is_last = case_has_arg(s, S("end"));
+    for (str text = s->text; ok && text.n;) {
+        str want = take_event(&text);
+        if (want.n == 0)
+            continue;
+        str got = next_line(w, watch);
+        buf_fmt(&seen, "%.*s\n", STR(got));
+        ok = got.n && same_body(w, want, got, true);
+    }
+    if (ok && is_last) {
+        str more = next_line(w, watch);
+        buf_fmt(&seen, "%.*s%s\n", STR(more), watch->is_done ? "" : "(goes on)");
+        ok = more.n == 0 && watch->is_done;
+    }
+    case_expect(w->c, s, ok ? s->text : str_fmt(w->a, "(differs)\n%.*s", STR(buf_str(&seen))));
+}
+
+static void step(struct world *w, const struct case_section *s)
+{
+    int64_t seconds;
+    struct round *watch;
+    if (str_eq(s->name, S("request")))
+        send_request(w, s);
+    else if (str_eq(s->name, S("expect")))
+        check(w, s);
+    else if (str_eq(s->name, S("watch")))
+        begin_watch(w, s);
+    else if (str_eq(s->name, S("events")))
+        check_events(w, s);
+    else if (str_eq(s->name, S("hangup")) && (watch = find_watch(w, s)) != NULL)
+        hang_up(watch);
+    else if (str_eq(s->name, S("clock")) && str_to_int64(str_trim(s->args), &seconds))
+        clock_fake_advance(&w->time, seconds * 1000000000);
+    else if (!str_eq(s->name, S("note")) && !str_eq(s->name, S("server")))
+        case_fail(w->c, s, "what is \"%.*s\"?", STR(s->name));
 }
 
 static void run(struct case_file *c)
@@ -421,21 +580,8 @@ static void run(struct case_file *c)
     w->c = c;
     w->a = c->arena;
     bool is_open = open_world(w);
-    for (size_t i = 0; is_open && i < c->sections.n; i++) {
-        const struct case_section *s = &c->sections.p[i];
-        int64_t seconds;
-        if (str_eq(s->name, S("request"))) {
-            if (w->n_checked == w->n_rounds)
-                w->n_checked = w->n_rounds = 0;
-            send_request(w, s);
-        } else if (str_eq(s->name, S("expect"))) {
-            check(w, s);
-        } else if (str_eq(s->name, S("clock")) && str_to_int64(str_trim(s->args), &seconds)) {
-            clock_fake_advance(&w->time, seconds * 1000000000);
-        } else {
-            case_fail(c, s, "what is \"%.*s\"?", STR(s->name));
-        }
-    }
+    for (size_t i = 0; is_open && i < c->sections.n; i++)
+        step(w, &c->sections.p[i]);
     if (w->n_checked != w->n_rounds)
         case_fail(c, NULL, "a request without an expectation");
     close_world(w);
