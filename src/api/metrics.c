@@ -253,14 +253,19 @@ static void format_server(struct api *api, struct buf *b)
     add_number(b, "reeve_request_body_bytes", "gauge", "Bytes of bodies of requests at work.", (double)s.body_bytes);
 }
 
+/* The first two numbers of statm: pages of address space, and those of them in memory. */
 static double resident_bytes(double *ret_virtual)
 {
-    unsigned long long pages = 0, resident = 0;
+    char text[128];
+    str first, second, rest;
+    uint64_t pages = 0, resident = 0;
     FILE *f = fopen("/proc/self/statm", "re");
-    if (f && fscanf(f, "%llu %llu", &pages, &resident) != 2)
-        resident = 0;
+    size_t n = f ? fread(text, 1, sizeof text, f) : 0;
     if (f)
         (void)fclose(f);
+    str_cut((str){text, n}, ' ', &first, &rest);
+    str_cut(rest, ' ', &second, &rest);
+    (void)(str_to_uint64(first, &pages) && str_to_uint64(second, &resident));
     double page = (double)sysconf(_SC_PAGESIZE);
     *ret_virtual = (double)pages * page;
     return (double)resident * page;
