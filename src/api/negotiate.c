@@ -135,7 +135,7 @@ bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret)
     struct clause clauses[CLAUSES_MAX];
     str header = http_header(r->x, S("accept"));
     size_t n = clauses_parse(header, clauses);
-    *ret = (struct accept){.is_pretty = negotiate_is_pretty(r)};
+    *ret = r->accept = (struct accept){.is_pretty = negotiate_is_pretty(r)};
     if (header.n == 0)
         return true;
     for (size_t i = 0; i < n; i++)
