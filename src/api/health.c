@@ -92,7 +92,7 @@ static void add_unknown_excludes(struct api_request *r, struct buf *b, unsigned 
         if (i && str_eq(unknown.p[i], unknown.p[i - 1]))
             continue;
         if (i)
-            buf_add_str(b, S(", "));
+            buf_add_char(b, ',');
         buf_add_quoted(b, unknown.p[i]);
     }
     buf_add_char(b, '\n');
