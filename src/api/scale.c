@@ -119,7 +119,9 @@ static struct json scale_of(struct arena *a, const struct kind *kind, const stru
         if (!json_is_null(v))
             json_add(a, &meta, str_of(kept[i]), *v);
     }
-    json_add(a, &spec, S("replicas"), number_at(object, paths->spec_replicas));
+    struct json wanted = number_at(object, paths->spec_replicas);
+    if (wanted.i) /* the API leaves out a zero here, and only here */
+        json_add(a, &spec, S("replicas"), wanted);
     json_add(a, &status, S("replicas"), number_at(object, paths->status_replicas));
     str selector = selector_of(a, kind, object);
     if (selector.n)
