@@ -32,7 +32,8 @@
  *
  * Texts of the form "<kind name>" stand for what the server makes up: <uid …>, <rv …>, <time …>, <any …>. The first of a
  * name may be anything of that kind, later ones must be the same, and in requests they are put in, also as "<rv a + 1>".
- * The name may be left out. The clock stands at 2026-01-02T03:04:05Z unless it is moved: --- clock SECONDS */
+ * The name may be left out. In requests <fill 1000> is a thousand letters. The clock stands at 2026-01-02T03:04:05Z unless
+ * it is moved: --- clock SECONDS */
 #include "api/api.h"
 #include "api/loopback.h"
 #include "cases/case.h"
@@ -164,12 +165,27 @@ static void close_world(struct world *w)
 
 /* ---- Requests. ---- */
 
+/* "<fill 1000>": a thousand letters; p is NULL when it says something else. */
+static str fill_of(struct world *w, str whole)
+{
+    struct buf b = {.arena = w->a};
+    uint64_t n;
+    if (!str_has_prefix(whole, S("<fill ")) || !str_to_uint64(str_upto(str_from(whole, 6), whole.n - 7), &n))
+        return (str){0};
+    while (n--)
+        buf_add_char(&b, 'x');
+    return buf_str(&b);
+}
+
 /* What "<rv a>" stands for, or "<rv a + 3>"; p is NULL when it is not known. */
 static str meaning_of(struct world *w, str whole)
 {
     const struct json *known = map_get(&w->bound, whole);
     ptrdiff_t plus = str_find(whole, S(" + "));
     uint64_t base, more;
+    str fill = fill_of(w, whole);
+    if (fill.p)
+        return fill;
     if (known || plus < 0)
         return known ? json_text(known) : (str){0};
     known = map_get(&w->bound, str_fmt(w->a, "%.*s>", STR(str_upto(whole, (size_t)plus))));
