@@ -127,7 +127,7 @@ struct seen {
 static uint32_t number_at(const char *p, int bytes)
 {
     uint32_t n = 0;
-    for (int i = 0; i < bytes; i++)
+    for (int i = 0; p && i < bytes; i++)
         n = n << 8 | (uint8_t)p[i];
     return n;
 }
@@ -148,6 +148,7 @@ static bool next_frame(struct peer *p, struct seen *f)
 /* The next frame of this type, for this stream; what comes before is passed over. False when the server has closed. */
 static bool find(struct peer *p, int type, uint32_t id, struct seen *f)
 {
+    *f = (struct seen){0};
     for (int turns = 0; turns < 100000; turns++) {
         while (next_frame(p, f))
             if (f->type == type && f->id == id)
@@ -208,6 +209,8 @@ static void get(struct peer *p, uint32_t id, str path)
 static int status_of(const struct seen *f)
 {
     static const int statuses[] = {200, 204, 206, 304, 400, 404, 500};
+    if (f->payload.p == NULL)
+        return 0;
     uint8_t first = (uint8_t)f->payload.p[0];
     if (first & 0x80)
         return statuses[(first & 0x7f) - 8];
