@@ -161,6 +161,14 @@ static void restore(struct arena *a, struct json *meta, const struct json *old, 
         json_set(a, meta, key, *was);
 }
 
+/* A write of the status, which may bring annotations along, does not count. */
+static bool has_new_annotations(const struct json *object, const struct json *current)
+{
+    const struct json *now = object_annotations(object), *before = object_annotations(current);
+    return json_len(now) + json_len(before) > 0 && !json_equal(now, before) &&
+           json_equal(json_get(object, S("status")), json_get(current, S("status")));
+}
+
 void meta_prepare_update(struct arena *a, const struct kind *kind, struct json *object, const struct json *current)
 {
     struct json *meta = meta_of(a, object);
@@ -176,7 +184,8 @@ void meta_prepare_update(struct arena *a, const struct kind *kind, struct json *
         restore(a, meta, old, S("deletionTimestamp"));
     if (json_is_null(json_get(meta, S("deletionGracePeriodSeconds"))))
         restore(a, meta, old, S("deletionGracePeriodSeconds"));
-    if ((kind->flags & KIND_GENERATION) && !meta_is_same_content(kind, object, current))
+    bool is_noted = (kind->flags & KIND_GENERATION_NOTES) && has_new_annotations(object, current);
+    if ((kind->flags & KIND_GENERATION) && (is_noted || !meta_is_same_content(kind, object, current)))
         json_set(a, meta, S("generation"), json_int(object_generation(current) + 1));
 }
 

@@ -162,10 +162,12 @@ static void validate_itself(struct field_errors *errs, const struct kind *kind, 
         crd_validate_update(errs, object, current);
         return;
     }
-    if (s->validate_update)
+    if (s->validate_update && !s->changes_come_last)
         s->validate_update(errs, object, current);
     if (s->validate && !s->keeps_its_old_faults)
         s->validate(errs, object);
+    if (s->validate_update && s->changes_come_last)
+        s->validate_update(errs, object, current);
 }
 
 void strategy_validate_update(struct field_errors *errs, const struct kind *kind, str subresource,

@@ -232,7 +232,7 @@ static const struct kind kinds[] = {
         .categories = LIST_OF("all"),
         .namespaced = true,
         .verbs = VERBS_ALL,
-        .flags = KIND_UNCONDITIONAL | KIND_GENERATION,
+        .flags = KIND_UNCONDITIONAL | KIND_GENERATION | KIND_GENERATION_NOTES,
         SUBRESOURCES({"scale", "autoscaling", "v1", "Scale", VERBS_STATUS}, STATUS),
         .shape = &deployment,
         .columns = &columns_deployments,

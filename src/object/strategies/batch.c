@@ -162,6 +162,7 @@ static const struct strategy rows[] = {
         .prepare_create = prepare_job,
         .validate = validate_job,
         .validate_update = validate_job_update,
+        .changes_come_last = true,
     },
     {
         .group = "batch",

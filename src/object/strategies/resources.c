@@ -189,6 +189,7 @@ static const struct strategy rows[] = {
         .prepare_create = prepare_claim,
         .validate = validate_claim,
         .validate_update = validate_claim_update,
+        .changes_come_last = true,
     },
     {
         .kind = "ResourceQuota",

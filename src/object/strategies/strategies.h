@@ -17,11 +17,12 @@ struct strategy {
     void (*prepare_update)(struct arena *a, struct json *object, const struct json *current);
     void (*prepare_status)(struct arena *a, struct json *object, const struct json *current);
     void (*validate)(struct field_errors *errs, const struct json *object);
-    /* Besides validate, which runs after it unless keeps_its_old_faults. */
+    /* Besides validate, which runs behind it or, with changes_come_last, before it, or not if keeps_its_old_faults. */
     void (*validate_update)(struct field_errors *errs, const struct json *object, const struct json *current);
     void (*validate_status)(struct field_errors *errs, const struct json *object, const struct json *current);
     bool keeps_its_old_faults; /* an update is not held against the rules of a new object */
-    bool keeps_status;         /* a new object may bring its status along (Node) */
+    bool changes_come_last;
+    bool keeps_status; /* a new object may bring its status along (Node) */
 };
 
 struct strategy_table {

@@ -373,6 +373,7 @@ static const struct strategy rows[] = {
         .prepare_status = prepare_deployment_status,
         .validate = validate_deployment,
         .validate_update = validate_selector_update,
+        .changes_come_last = true,
         .validate_status = validate_deployment_status,
     },
     {
@@ -381,6 +382,7 @@ static const struct strategy rows[] = {
         .fill = fill_replica_set,
         .validate = validate_replica_set,
         .validate_update = validate_selector_update,
+        .changes_come_last = true,
         .validate_status = validate_replica_set_status,
     },
     {
@@ -391,6 +393,7 @@ static const struct strategy rows[] = {
         .prepare_update = prepare_daemon_set_update,
         .validate = validate_daemon_set,
         .validate_update = validate_selector_update,
+        .changes_come_last = true,
     },
     {
         .group = "apps",
@@ -398,6 +401,7 @@ static const struct strategy rows[] = {
         .fill = fill_stateful_set,
         .validate = validate_stateful_set,
         .validate_update = validate_stateful_set_update,
+        .changes_come_last = true,
     },
     {
         .kind = "ReplicationController",
