@@ -73,9 +73,10 @@ static bool load(struct write *w, const char *kind, str namespace, str name, str
 {
     const struct kind *k = kind_builtin_by_body(S("v1"), str_of(kind));
     struct err err = {0};
-    if (value_get(w->api, &w->work, k, namespace, name, ret, NULL, &err) == 0)
+    int rc = value_get(w->api, &w->work, k, namespace, name, ret, NULL, &err);
+    if (rc == 0)
         return true;
-    if (err.code == ERR_NOT_FOUND)
+    if (rc == ERR_NOT_FOUND)
         (void)not_found(w, k->plural, name);
     else
         (void)write_failed(w, &err);

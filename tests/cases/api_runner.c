@@ -36,6 +36,9 @@
  * it is moved: --- clock SECONDS */
 #include "api/api.h"
 #include "api/loopback.h"
+#include "authn/pem.h"
+#include "authn/pki_issue.h"
+#include "authn/token.h"
 #include "cases/case.h"
 #include "json/json.h"
 
@@ -65,6 +68,7 @@ struct world {
     struct clock_fake time;
     struct random_fake chance;
     struct log log;
+    struct token_signer *signer;
     bool is_ready, has_failed;
     char dir[64];
     struct map bound; /* "<rv a>" → struct json * */
@@ -97,9 +101,20 @@ static bool wait_for(struct world *w, const bool *flag)
     return *flag;
 }
 
+static bool make_signer(struct world *w, struct err *err)
+{
+    EVP_PKEY *key PEM_KEY_SCOPE = NULL;
+    return pki_make_key(&key, err) == 0 &&
+           token_signer_new(pem_write_key(w->a, key), TOKEN_ISSUER, &w->signer, err) == 0;
+}
+
 static bool open_world(struct world *w)
 {
     struct err err = {0};
+    if (!make_signer(w, &err)) {
+        case_fail(w->c, NULL, "cannot make a key: %s", err.msg);
+        return false;
+    }
     snprintf(w->dir, sizeof w->dir, "/tmp/api-cases-XXXXXX");
     if (!mkdtemp(w->dir) || loop_new(&w->loop, &err) < 0)
         return false;
@@ -116,6 +131,7 @@ static bool open_world(struct world *w)
         .clock = clock_of_fake(&w->time),
         .random = random_of_fake(&w->chance),
         .log = &w->log,
+        .signer = w->signer,
         .address = S("127.0.0.1:6443"),
         .ca_pem = S("-----BEGIN CERTIFICATE-----\n"),
         .keep_ns = keep * 1000000000,
@@ -145,6 +161,7 @@ static void close_world(struct world *w)
         loop_turn(w->loop, 0); /* what was hung up goes at the end of a turn */
     if (w->api)
         api_close(w->api);
+    token_signer_free(w->signer);
     loop_free(w->loop);
     map_done(&w->bound);
     for (size_t i = 0; i < TOGETHER; i++) {
