@@ -166,6 +166,18 @@ static bool has_patience(struct write *w)
     return clock->mono_ns(clock->ctx) - w->r->started < patience_ns;
 }
 
+/* What exactly is wrong with the disk, and where it is, is for the log: clients may be anybody. */
+static struct json store_trouble(struct write *w, const struct store_result *result)
+{
+    struct err err;
+    log_line(w->api->options.log, LOG_ERROR, "cannot store", LOG_STR("id", w->r->id),
+             LOG_STR("error", str_of(result->message ? result->message : "no reason given")));
+    err_set(&err, (enum err_code)result->code, "%s",
+            result->code == ERR_NO_SPACE ? "the server has no space left to store this"
+                                         : "the server cannot store this");
+    return status_of_err(&w->work, &err);
+}
+
 static void done(void *ctx, const struct store_result *result)
 {
     struct write *w = ctx;
@@ -187,11 +199,8 @@ static void done(void *ctx, const struct store_result *result)
                                              "exceeded"),
                                            0));
         return;
-    default: {
-        struct err err = {0};
-        err_set(&err, (enum err_code)result->code, "%s", result->message ? result->message : "the store failed");
-        write_refuse(w, status_of_err(a, &err));
-    }
+    default:
+        write_refuse(w, store_trouble(w, result));
     }
 }
 
