@@ -264,7 +264,7 @@ int decode_body(struct api_request *r, struct arena *a, const struct kind *kind,
                 struct json *ret_status)
 {
     str media = decode_media_type(r);
-    struct type_meta type;
+    struct type_meta type = {0};
     struct err err = {0};
     int rc = check_media(r, a, kind, media, ret_status);
     if (rc < 0)
@@ -272,7 +272,7 @@ int decode_body(struct api_request *r, struct arena *a, const struct kind *kind,
     *ret = (struct decoded){.was_protobuf = str_eq(media, protobuf)};
     rc = ret->was_protobuf ? decode_protobuf(r, a, kind, &ret->object, &err)
                            : decode_text(r, a, str_eq(media, yaml), &ret->duplicates, &ret->object, &err);
-    if (rc < 0 || (rc = read_type(a, kind, &ret->object, &type, &err)) < 0)
+    if (rc < 0 || read_type(a, kind, &ret->object, &type, &err) < 0)
         return unrecognized(r, a, kind, &err, ret_status);
     if (refuse_other(a, kind, &type, ret_status))
         return ERR_BAD_REQUEST;
@@ -282,7 +282,7 @@ int decode_body(struct api_request *r, struct arena *a, const struct kind *kind,
 int decode_delete_options(struct api_request *r, struct arena *a, struct json *ret, struct err *err)
 {
     const struct kind *kind = kind_builtin_by_body(S("v1"), S("DeleteOptions"));
-    struct type_meta type;
+    struct type_meta type = {0};
     struct json status;
     str media = decode_media_type(r);
     if (check_media(r, a, kind, media, &status) < 0)

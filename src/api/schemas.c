@@ -148,7 +148,8 @@ static const struct json *find_schema(const struct json *crd, const struct kind 
     return NULL;
 }
 
-static int compile(struct schemas *s, struct crd *c, const struct kind *kind, struct version **ret, struct err *err)
+static int compile(struct schemas *s, struct crd *c, const struct kind *kind, const struct schema **ret,
+                   struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct schema *schema = NULL;
@@ -166,7 +167,8 @@ static int compile(struct schemas *s, struct crd *c, const struct kind *kind, st
     }
     c->versions[c->n] = (struct version){copy(str_of(kind->version)), schema, schema ? schema_footprint(schema) : 0};
     s->bytes += c->versions[c->n].bytes;
-    *ret = &c->versions[c->n++];
+    c->n++;
+    *ret = schema;
     return 0;
 }
 
@@ -180,14 +182,14 @@ int schemas_get(struct schemas *s, const struct kind *kind, const struct schema 
         if (strcmp(c->versions[i].name, kind->version) == 0)
             found = &c->versions[i];
     }
-    if (!found) {
-        int rc = compile(s, c, kind, &found, err);
-        if (rc < 0)
-            return rc;
-        make_room(s, c->used);
+    if (found) {
+        *ret = found->schema;
+        return 0;
     }
-    *ret = found->schema;
-    return 0;
+    int rc = compile(s, c, kind, ret, err);
+    if (rc == 0)
+        make_room(s, c->used);
+    return rc;
 }
 
 uint32_t schemas_generation(struct schemas *s, const struct kind *kind)

@@ -95,7 +95,7 @@ static int options_of_query(struct write *w, struct json *ret)
     struct arena *a = w->r->arena;
     const struct query *q = &w->r->query;
     str seconds = query_get(q, S("gracePeriodSeconds")), policy = query_get(q, S("propagationPolicy"));
-    int64_t n;
+    int64_t n = 0;
     *ret = json_obj();
     if (query_has(q, S("gracePeriodSeconds")) && !str_to_int64(seconds, &n))
         return bad_number(w, seconds);

@@ -50,28 +50,29 @@ struct write {
     const struct json *delete_options;                     /* of a deletion */
     str patch_type;                                        /* of a patch: its media type */
     void (*reshape)(struct write *w, struct json *object); /* into what is answered; NULL: the object itself */
-    int tries;                                             /* attempts so far */
 
     /* ---- This attempt. ---- */
     struct arena work;
-    bool exists;
     struct json current; /* if it exists: as an object of kind */
     rev revision;        /* …and its revision; else 0 */
     str stored;          /* …and its bytes, valid until the loop goes on */
     struct json next;
-    bool is_create;  /* next is a new object */
-    bool has_answer; /* …instead of next: */
-    struct json answer;
-    bool is_removal;  /* on its way to the store */
-    bool takes_names; /* a CRD whose names were accepted in this attempt */
+    struct json answer; /* if has_answer: instead of next */
     struct json status;
-    int code; /* of the answer, when all goes well */
     struct admission_outcome admission;
     VEC(str) warnings;
+    int tries; /* attempts so far, this one included */
+    int code;  /* of the answer, when all goes well */
+    bool exists;
+    bool is_create; /* next is a new object */
+    bool has_answer;
+    bool is_removal;  /* on its way to the store */
+    bool takes_names; /* a CRD whose names were accepted in this attempt */
+
     /* ---- Its place among the writes of CRDs (write_crd.c). ---- */
+    bool is_waiting;
     struct write *next_crd;
     str crd_group;
-    bool is_waiting;
 
     /* ---- Its end, for those who write many objects; NULL: the request is answered. ---- */
     void (*ended)(struct write *w, enum write_step last);

@@ -209,7 +209,8 @@ static str meaning_of(struct world *w, str whole)
     str number = str_from(str_upto(whole, whole.n - 1), (size_t)plus + 3);
     if (!known || !str_to_uint64(json_text(known), &base) || !str_to_uint64(number, &more))
         return (str){0};
-    return str_fmt(w->a, "%llu", (unsigned long long)(base + more));
+    base += more;
+    return str_fmt(w->a, "%llu", (unsigned long long)base);
 }
 
 /* The text with what the server made up before in place of "<rv a>". */
