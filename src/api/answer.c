@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/server.h"
 
-#include <stdio.h>
-
 #include "object/status.h"
 #include "json/yaml.h"
 
@@ -54,18 +52,6 @@ str api_date(struct arena *a, int64_t second)
                    b.p, b.p + 11);
 }
 
-/* Made once a second. */
-static str date_now(struct api *api)
-{
-    int64_t second = api->options.clock.wall_ns(api->options.clock.ctx) / 1000000000;
-    if (second != api->date_second || !api->date[0]) {
-        struct arena scratch ARENA_SCOPE = {0};
-        snprintf(api->date, sizeof api->date, "%.*s", STR(api_date(&scratch, second)));
-        api->date_second = second;
-    }
-    return str_of(api->date);
-}
-
 /* 299 - "text", with quotes and backslashes escaped and nothing that could end the header. */
 static str warning_value(struct arena *a, str text)
 {
@@ -102,7 +88,6 @@ static void head_make(struct api_request *r, struct head *h, str content_type, s
         head_add(h, S("Cache-Control"), S("no-cache, private"));
     if (content_type.n && !headers_have(own, S("Content-Type")))
         head_add(h, S("Content-Type"), content_type);
-    head_add(h, S("Date"), date_now(r->api));
     for (size_t i = 0; i < own.n; i++)
         head_add(h, own.p[i].name, own.p[i].value);
     vec_each(&r->warnings, text) head_add(h, S("Warning"), warning_value(r->arena, *text));

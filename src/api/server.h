@@ -43,8 +43,6 @@ struct api {
     } tables;
     struct write *crd_writes; /* write_crd.c: writes of CRDs on their way to the store, or waiting for each other */
     bool is_ready, is_draining;
-    char date[32]; /* of the Date header, as of date_second */
-    int64_t date_second;
     size_t n_requests; /* at work */
 };
 

@@ -140,7 +140,8 @@ def greets_and_serves(scratch):
         assert 'https://127.0.0.1:%d' % server.port() in text, text
         assert 'export KUBECONFIG=%s\n' % os.path.realpath(server.kubeconfig) in text, text
         assert '\033' not in text and text.count('\n') < 24, text
-        assert get(server, '/readyz').endswith('ok')
+        answer = get(server, '/readyz')
+        assert answer.endswith('ok') and answer.count('\r\nDate: ') == 1, answer
         assert '"Namespace"' in get(server, '/api/v1/namespaces/default')
         assert get(server, '/api/v1/namespaces', with_admin=False).startswith('HTTP/1.1 403 ')
         assert server.end() == 0
