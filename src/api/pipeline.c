@@ -119,6 +119,26 @@ static bool allow(struct api_request *r, const struct authz_attributes *what)
     return false;
 }
 
+/* In Kubernetes' words, which are plain text and no Status, with what HTML would take for markup escaped. */
+static void refuse_impersonation(struct api_request *r, const struct err *err)
+{
+    struct buf uri = {.arena = r->arena}, text = {.arena = r->arena}, safe = {.arena = r->arena};
+    buf_add_str(&uri, r->x->path);
+    if (r->x->query.n)
+        buf_fmt(&uri, "?%.*s", STR(r->x->query));
+    buf_add_str(&text, S("Internal Server Error: "));
+    buf_add_quoted(&text, buf_str(&uri));
+    buf_fmt(&text, ": %s\n", err->msg);
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '&' || c == '<' || c == '>')
+            buf_add_str(&safe, c == '&' ? S("&amp;") : c == '<' ? S("&lt;") : S("&gt;"));
+        else
+            buf_add_char(&safe, c);
+    }
+    api_answer_text(r, 500, S("text/plain; charset=utf-8"), buf_str(&safe));
+}
+
 static bool impersonate(struct api_request *r)
 {
     struct impersonate_header *headers = NULL;
@@ -136,8 +156,10 @@ static bool impersonate(struct api_request *r)
     struct impersonation wanted;
     struct err err;
     if (impersonate_read(r->arena, headers, n, &wanted, &err) < 0) {
-        api_answer_text(r, 500, S("text/plain; charset=utf-8"),
-                        str_fmt(r->arena, "Internal Server Error: \"%.*s\": %s\n", STR(r->x->path), err.msg));
+        if (err.code == ERR_INTERNAL)
+            refuse_impersonation(r, &err);
+        else
+            api_refuse_err(r, &err);
         return false;
     }
     for (size_t i = 0; i < wanted.n; i++)

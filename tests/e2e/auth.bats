@@ -73,6 +73,11 @@ is_refused() { ! as_bot "$1" auth whoami 2>"$SCRATCH/refusal" && grep -q Unautho
     says "Error from server (Forbidden): users \"eve\" is forbidden: User \"system:serviceaccount:$NS:bot\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope"
 }
 
+@test "impersonating groups without a user is a mistake, told as plain text" {
+    run -0 request GET '/api?x=<' -H 'Impersonate-Group: dev' -H 'Impersonate-Uid: 1'
+    says 'Internal Server Error: "/api?x=&lt;": requested [{Group  dev    } {UID  1  authentication.k8s.io/v1  }] without impersonating a user'
+}
+
 @test "a token of a ServiceAccount is that account" {
     local bot
     bot=$(token)
