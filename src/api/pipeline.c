@@ -185,15 +185,9 @@ static void serve_path(struct api_request *r)
     refuse_unknown_path(r);
 }
 
-static bool has_group_version(const struct api_request *r)
-{
-    const struct registry_group *g = discovery_find_group(discovery_groups(r->api->discovery), r->route.group);
-    return discovery_find_version(g, r->route.version);
-}
-
 static void refuse_unknown_resource(struct api_request *r)
 {
-    if (!has_group_version(r)) {
+    if (!registry_has_version(r->api->registry, r->route.group, r->route.version)) {
         refuse_unknown_path(r);
         return;
     }

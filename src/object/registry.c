@@ -13,6 +13,13 @@ struct registry {
     uint64_t generation;
     struct map crds; /* name → struct registry_crd */
     struct map by_path, by_body, by_kind;
+    struct map versions; /* "group/version" → struct served */
+};
+
+/* How many paths there are in a version of a group: kinds come and go, so the text is its own. */
+struct served {
+    size_t n;
+    char name[];
 };
 
 /* ---- Indexes. ---- */
@@ -41,12 +48,35 @@ static void index_remove(struct map *m, str key, const struct kind *k)
         map_del(m, key);
 }
 
+/* One path more, or one less. */
+static void version_count(struct registry *r, str name, bool is_more)
+{
+    struct served *v = map_get(&r->versions, name);
+    if (!v) {
+        v = calloc(1, sizeof *v + name.n);
+        if (!v)
+            abort();
+        memcpy(v->name, name.p, name.n);
+        map_set(&r->versions, (str){v->name, name.n}, v);
+    }
+    if (is_more) {
+        v->n++;
+    } else if (--v->n == 0) {
+        map_del(&r->versions, name);
+        free(v);
+    }
+}
+
 static void each_index(struct registry *r, struct arena *a, const struct kind *k,
                        void (*fn)(struct map *, str, const struct kind *))
 {
+    struct arena scratch ARENA_SCOPE = {0};
     str group = str_of(k->group), version = str_of(k->version);
+    size_t before = r->by_path.n;
     if (!(k->flags & KIND_NO_PATH))
         fn(&r->by_path, key3(a, group, version, str_of(k->plural)), k);
+    if (r->by_path.n != before)
+        version_count(r, key2(&scratch, group, version), r->by_path.n > before);
     fn(&r->by_body, key3(a, group, version, str_of(k->kind)), k);
     fn(&r->by_kind, key2(a, group, str_of(k->kind)), k);
 }
@@ -83,6 +113,10 @@ void registry_free(struct registry *r)
     map_done(&r->by_path);
     map_done(&r->by_body);
     map_done(&r->by_kind);
+    at = 0;
+    while (map_next(&r->versions, &at, &name, &c))
+        free(c);
+    map_done(&r->versions);
     arena_done(&r->arena);
     free(r);
 }
@@ -139,6 +173,12 @@ const struct kind *registry_by_kind(const struct registry *r, str group, str kin
 {
     struct arena scratch ARENA_SCOPE = {0};
     return map_get(&r->by_kind, key2(&scratch, group, kind));
+}
+
+bool registry_has_version(const struct registry *r, str group, str version)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    return map_get(&r->versions, key2(&scratch, group, version));
 }
 
 static bool is_called(const struct kind *k, str word)
@@ -309,9 +349,11 @@ void registry_accept_names(struct arena *a, const struct registry *r, const stru
 
 /* ---- Discovery. ---- */
 
-typedef VEC(const struct kind *) kind_vec;
+struct ranked {
+    size_t rank; /* of the group: in the order in which built-in kinds name them, the others behind by name */
+    const struct kind *kind;
+};
 
-/* Groups in the order in which built-in kinds name them, the others behind by name. */
 static size_t group_rank(str group)
 {
     const struct kind *k;
@@ -324,42 +366,47 @@ static size_t group_rank(str group)
 
 static int by_discovery(const void *l, const void *r)
 {
-    const struct kind *a = *(const struct kind *const *)l, *b = *(const struct kind *const *)r;
+    const struct ranked *left = l, *right = r;
+    const struct kind *a = left->kind, *b = right->kind;
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? -1 : 1;
     int cmp = strcmp(a->group, b->group);
-    if (cmp) {
-        size_t rank_a = group_rank(str_of(a->group)), rank_b = group_rank(str_of(b->group));
-        return rank_a != rank_b ? (rank_a < rank_b ? -1 : 1) : cmp;
-    }
-    cmp = kind_version_order(str_of(a->version), str_of(b->version));
+    if (cmp == 0)
+        cmp = kind_version_order(str_of(a->version), str_of(b->version));
     return cmp ? cmp : strcmp(a->plural, b->plural);
 }
 
-static void collect(struct arena *a, const struct registry *r, kind_vec *all)
+/* All kinds with a path, in the order of discovery. */
+static const struct kind **collect(struct arena *a, const struct registry *r)
 {
-    size_t at = 0;
+    const struct kind **kinds = ARENA_ARRAY(a, const struct kind *, r->by_path.n);
+    struct arena scratch ARENA_SCOPE = {0};
+    struct ranked *all = ARENA_ARRAY(&scratch, struct ranked, r->by_path.n);
+    size_t at = 0, n = 0;
     str key;
     void *k;
     while (map_next(&r->by_path, &at, &key, &k))
-        *vec_push(a, all) = k;
-    if (all->n)
-        qsort(all->p, all->n, sizeof all->p[0], by_discovery);
+        all[n++] = (struct ranked){group_rank(str_of(((const struct kind *)k)->group)), k};
+    qsort(all, n, sizeof all[0], by_discovery);
+    for (size_t i = 0; i < n; i++)
+        kinds[i] = all[i].kind;
+    return kinds;
 }
 
 struct registry_group *registry_groups(struct arena *a, const struct registry *r, size_t *ret_n)
 {
-    kind_vec all = {0};
     VEC(struct registry_group) groups = {0};
-    collect(a, r, &all);
-    struct registry_version *versions = ARENA_ARRAY(a, struct registry_version, all.n + 1);
+    const struct kind **all = collect(a, r);
+    struct registry_version *versions = ARENA_ARRAY(a, struct registry_version, r->versions.n);
     size_t used = 0;
-    for (size_t i = 0; i < all.n; i++) {
-        const struct kind *k = all.p[i], *before = i ? all.p[i - 1] : NULL;
+    for (size_t i = 0; i < r->by_path.n; i++) {
+        const struct kind *k = all[i], *before = i ? all[i - 1] : NULL;
         bool new_group = !before || strcmp(k->group, before->group) != 0;
         if (new_group)
             *vec_push(a, &groups) = (struct registry_group){k->group, &versions[used], 0};
         if (new_group || strcmp(k->version, before->version) != 0) {
             groups.p[groups.n - 1].n++;
-            versions[used++] = (struct registry_version){k->version, &all.p[i], 0};
+            versions[used++] = (struct registry_version){k->version, &all[i], 0};
         }
         versions[used - 1].n++;
     }

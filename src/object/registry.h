@@ -39,6 +39,9 @@ const struct kind *registry_by_kind(const struct registry *r, str group, str kin
 /* What a user may call it: plural, singular or short name, alone or with the group behind a dot. Built-in kinds first. */
 const struct kind *registry_by_word(const struct registry *r, str word);
 
+/* Whether anything is served at /apis/GROUP/VERSION. */
+bool registry_has_version(const struct registry *r, str group, str version);
+
 const struct kind *registry_hold(const struct kind *k);
 void registry_release(const struct kind *k);
 

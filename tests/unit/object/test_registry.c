@@ -13,20 +13,29 @@
 /* group version plural Kind singular scope [short names] [categories] verbs subresources(verbs) */
 static const char *const expected[] = {
     " v1 configmaps ConfigMap configmap Namespaced [cm] [] ALL",
+    " v1 endpoints Endpoints endpoints Namespaced [ep] [] ALL",
     " v1 events Event event Namespaced [ev] [] ALL",
     " v1 limitranges LimitRange limitrange Namespaced [limits] [] ALL",
     " v1 namespaces Namespace namespace Cluster [ns] [] create,delete,get,list,patch,update,watch finalize(update) "
     "status(get,patch,update)",
     " v1 nodes Node node Cluster [no] [] ALL status(get,patch,update)",
+    " v1 persistentvolumeclaims PersistentVolumeClaim persistentvolumeclaim Namespaced [pvc] [] ALL "
+    "status(get,patch,update)",
+    " v1 persistentvolumes PersistentVolume persistentvolume Cluster [pv] [] ALL status(get,patch,update)",
     " v1 pods Pod pod Namespaced [po] [all] ALL ephemeralcontainers(get,patch,update) status(get,patch,update)",
+    " v1 replicationcontrollers ReplicationController replicationcontroller Namespaced [rc] [all] ALL "
+    "scale=autoscaling/v1/Scale(get,patch,update) status(get,patch,update)",
     " v1 resourcequotas ResourceQuota resourcequota Namespaced [quota] [] ALL status(get,patch,update)",
     " v1 secrets Secret secret Namespaced [] [] ALL",
     " v1 serviceaccounts ServiceAccount serviceaccount Namespaced [sa] [] ALL "
     "token=authentication.k8s.io/v1/TokenRequest(create)",
     " v1 services Service service Namespaced [svc] [all] ALL status(get,patch,update)",
+    "apps v1 daemonsets DaemonSet daemonset Namespaced [ds] [all] ALL status(get,patch,update)",
     "apps v1 deployments Deployment deployment Namespaced [deploy] [all] ALL scale=autoscaling/v1/Scale(get,patch,update) "
     "status(get,patch,update)",
     "apps v1 replicasets ReplicaSet replicaset Namespaced [rs] [all] ALL scale=autoscaling/v1/Scale(get,patch,update) "
+    "status(get,patch,update)",
+    "apps v1 statefulsets StatefulSet statefulset Namespaced [sts] [all] ALL scale=autoscaling/v1/Scale(get,patch,update) "
     "status(get,patch,update)",
     "events.k8s.io v1 events Event event Namespaced [ev] [] ALL",
     "authentication.k8s.io v1 selfsubjectreviews SelfSubjectReview selfsubjectreview Cluster [] [] create",
@@ -36,9 +45,12 @@ static const char *const expected[] = {
     "authorization.k8s.io v1 selfsubjectaccessreviews SelfSubjectAccessReview selfsubjectaccessreview Cluster [] [] create",
     "authorization.k8s.io v1 selfsubjectrulesreviews SelfSubjectRulesReview selfsubjectrulesreview Cluster [] [] create",
     "authorization.k8s.io v1 subjectaccessreviews SubjectAccessReview subjectaccessreview Cluster [] [] create",
+    "batch v1 cronjobs CronJob cronjob Namespaced [cj] [all] ALL status(get,patch,update)",
     "batch v1 jobs Job job Namespaced [] [all] ALL status(get,patch,update)",
     "certificates.k8s.io v1 certificatesigningrequests CertificateSigningRequest certificatesigningrequest Cluster [csr] [] "
     "ALL approval(get,patch,update) status(get,patch,update)",
+    "networking.k8s.io v1 ingresses Ingress ingress Namespaced [ing] [] ALL status(get,patch,update)",
+    "networking.k8s.io v1 networkpolicies NetworkPolicy networkpolicy Namespaced [netpol] [] ALL",
     "rbac.authorization.k8s.io v1 clusterrolebindings ClusterRoleBinding clusterrolebinding Cluster [] [] ALL",
     "rbac.authorization.k8s.io v1 clusterroles ClusterRole clusterrole Cluster [] [] ALL",
     "rbac.authorization.k8s.io v1 rolebindings RoleBinding rolebinding Namespaced [] [] ALL",
@@ -166,7 +178,7 @@ static void test_write_rules_follow_the_kind(void **state)
         {"", "nodes", KIND_UNCONDITIONAL},
         {"", "resourcequotas", KIND_UNCONDITIONAL | KIND_DELETE_OBJECT},
         {"", "limitranges", KIND_UNCONDITIONAL | KIND_CREATE_ON_PUT},
-        {"apps", "deployments", KIND_UNCONDITIONAL | KIND_GENERATION},
+        {"apps", "deployments", KIND_UNCONDITIONAL | KIND_GENERATION | KIND_GENERATION_NOTES},
         {"apps", "replicasets", KIND_UNCONDITIONAL | KIND_GENERATION},
         {"batch", "jobs", KIND_UNCONDITIONAL | KIND_GENERATION},
         {"coordination.k8s.io", "leases", KIND_CREATE_ON_PUT},
@@ -474,6 +486,31 @@ static void test_refused_names_keep_what_was_accepted(void **state)
 
 /* ---- Discovery. ---- */
 
+static void test_versions_are_there_while_a_kind_is(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct registry *r = with_widgets(&a);
+    struct err err;
+    assert_true(registry_has_version(r, S(""), S("v1")));
+    assert_true(registry_has_version(r, S("apps"), S("v1")));
+    assert_true(registry_has_version(r, S("example.com"), S("v2")));
+    assert_false(registry_has_version(r, S("apps"), S("v2")));
+    assert_false(registry_has_version(r, S("meta.k8s.io"), S("v1"))); /* its kinds have no paths */
+    assert_false(registry_has_version(r, S("example.org"), S("v1")));
+    struct json crd = parse(&a, "{'metadata': {'name': 'gears.example.com'}, 'spec': {'group': 'example.com',"
+                                " 'versions': [{'name': 'v1', 'served': true, 'storage': true}]},"
+                                " 'status': {'acceptedNames': {'plural': 'gears', 'kind': 'Gear'},"
+                                "  'conditions': [{'type': 'Established', 'status': 'True'}]}}");
+    assert_int_equal(registry_put_crd(r, &crd, &err), 0);
+    assert_int_equal(registry_put_crd(r, &crd, &err), 0);
+    registry_remove_crd(r, S("widgets.example.com"));
+    assert_true(registry_has_version(r, S("example.com"), S("v1")));
+    assert_false(registry_has_version(r, S("example.com"), S("v2")));
+    registry_remove_crd(r, S("gears.example.com"));
+    assert_false(registry_has_version(r, S("example.com"), S("v1")));
+    registry_free(r);
+}
+
 static void test_groups_in_order(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
@@ -491,14 +528,15 @@ static void test_groups_in_order(void **state)
         for (size_t v = 0; v < groups[g].n; v++)
             buf_fmt(&b, "%s%s=%zu", v ? "," : "", groups[g].versions[v].version, groups[g].versions[v].n);
     }
-    assert_text(buf_str(&b), ":v1=10 apps:v1=2 events.k8s.io:v1=1 authentication.k8s.io:v1=2 authorization.k8s.io:v1=4 "
-                             "batch:v1=1 certificates.k8s.io:v1=1 rbac.authorization.k8s.io:v1=4 "
-                             "apiextensions.k8s.io:v1=1 coordination.k8s.io:v1=1 "
-                             "acme.com:v2=1,v1=1,v1beta1=1 example.com:v2=1,v1=1,v1beta1=1");
+    assert_text(buf_str(&b),
+                ":v1=14 apps:v1=4 events.k8s.io:v1=1 authentication.k8s.io:v1=2 authorization.k8s.io:v1=4 "
+                "batch:v1=2 certificates.k8s.io:v1=1 networking.k8s.io:v1=2 rbac.authorization.k8s.io:v1=4 "
+                "apiextensions.k8s.io:v1=1 coordination.k8s.io:v1=1 "
+                "acme.com:v2=1,v1=1,v1beta1=1 example.com:v2=1,v1=1,v1beta1=1");
     for (size_t i = 0; i < groups[0].versions[0].n; i++)
         assert_string_equal(groups[0].versions[0].kinds[i]->group, "");
     assert_string_equal(groups[0].versions[0].kinds[0]->plural, "configmaps");
-    assert_string_equal(groups[0].versions[0].kinds[9]->plural, "services");
+    assert_string_equal(groups[0].versions[0].kinds[13]->plural, "services");
     registry_free(r);
 }
 
@@ -521,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_free_names_are_accepted),
         cmocka_unit_test(test_names_in_use_are_refused_one_by_one),
         cmocka_unit_test(test_refused_names_keep_what_was_accepted),
+        cmocka_unit_test(test_versions_are_there_while_a_kind_is),
         cmocka_unit_test(test_groups_in_order),
     };
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
