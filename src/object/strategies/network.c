@@ -310,9 +310,7 @@ static void check_ingress_path(struct field_errors *errs, const struct place *at
         check_required(errs, AT(at, "pathType"), "pathType must be specified");
     else if (!is_choice(type, "Exact ImplementationSpecific Prefix"))
         check_unsupported(errs, AT(at, "pathType"), type, "Exact ImplementationSpecific Prefix");
-    else if (is_choice(type, "Exact Prefix") && !str_has_prefix(text, S("/")))
-        check_invalid_text(errs, AT(at, "path"), text, "must be an absolute path");
-    else if (text.n && !str_has_prefix(text, S("/")))
+    else if (!str_has_prefix(text, S("/")) && (text.n || is_choice(type, "Exact Prefix")))
         check_invalid_text(errs, AT(at, "path"), text, "must be an absolute path");
     check_backend(errs, AT(at, "backend"), json_get(path, S("backend")));
 }
