@@ -135,6 +135,7 @@ static void answers_head_without_a_body(void **state)
     str head = peer_expect(p, S("\r\n\r\n"));
     assert_true(str_find(head, S("Content-Length: 13\r\n")) > 0);
     head = peer_expect(p, S("\r\n\r\n"));
+    assert_true(str_has_prefix(head, S("HTTP/1.1 200 OK\r\n"))); /* nothing came before it */
     assert_true(str_find(head, S("Transfer-Encoding: chunked\r\n")) > 0);
     expect_text(peer_answer(p, 200), "GET /echo? 0");
     assert_int_equal(w->filled, 0);

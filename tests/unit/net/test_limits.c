@@ -60,12 +60,15 @@ static void does_not_wait_for_slow_heads(void **state)
 /* One that sends a byte now and then gains nothing by it. */
 static void does_not_wait_for_trickling_heads(void **state)
 {
-    struct http_limits limits = {.head_ns = 30 * MS};
+    struct http_limits limits = {.head_ns = 200 * MS, .head_bytes = SIZE_MAX / 2};
     struct world *w = world_new(&limits, NULL);
     struct peer *p = peer_new(w);
     peer_send(p, S("GET / HTTP/1.1\r\nX: "));
     world_until_connections(w, 1);
+    int64_t end = clock_system.mono_ns(clock_system.ctx) + WORLD_PATIENCE;
     while (http_server_stats(w->server).connections) {
+        if (clock_system.mono_ns(clock_system.ctx) > end)
+            fail_msg("still waiting for the end of a head");
         (void)!send(p->fd, "x", 1, MSG_NOSIGNAL);
         loop_turn(w->loop, 2 * MS);
     }
