@@ -51,21 +51,53 @@ void write_crd_settle(struct write *w)
     w->takes_names = true;
 }
 
-/* ---- One after the other. ---- */
+/* ---- One after the other, where two ask for the same name. ---- */
 
-static struct write **find(struct api *api, str group, bool is_waiting)
+static void add_name(struct write *w, const struct json *name)
 {
-    struct write **at = &api->crd_writes;
-    while (*at && ((*at)->is_waiting != is_waiting || !str_eq((*at)->crd_group, group)))
-        at = &(*at)->next_crd;
-    return at;
+    if (json_is_str(name))
+        *vec_push(w->r->arena, &w->crd_names) = str_dup(w->r->arena, json_text(name));
+}
+
+/* All the names it asks for: those of resources and those of kinds are apart by their case. */
+static void note_names(struct write *w)
+{
+    const struct json *names = json_dig(&w->next, "spec.names");
+    static const char *const single[] = {"plural", "singular", "kind", "listKind"};
+    const struct json *shorts = json_get(names, S("shortNames"));
+    w->crd_group = str_dup(w->r->arena, json_text(json_dig(&w->next, "spec.group")));
+    w->crd_names.n = 0;
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        add_name(w, json_get(names, str_of(single[i])));
+    json_each_item(shorts, name) add_name(w, name);
+}
+
+static bool clash(const struct write *l, const struct write *r)
+{
+    if (l == r || !str_eq(l->crd_group, r->crd_group))
+        return false;
+    vec_each(&l->crd_names, mine) vec_each(&r->crd_names, theirs)
+    {
+        if (str_eq(*mine, *theirs))
+            return true;
+    }
+    return false;
+}
+
+/* Whether one that is on its way to the store asks for a name of this one. */
+static bool has_rival(const struct write *w)
+{
+    for (const struct write *u = w->api->crd_writes; u; u = u->next_crd)
+        if (!u->is_waiting && clash(u, w))
+            return true;
+    return false;
 }
 
 bool write_crd_enter(struct write *w)
 {
     struct write **at = &w->api->crd_writes;
-    w->crd_group = str_dup(w->r->arena, json_text(json_dig(&w->next, "spec.group")));
-    w->is_waiting = *find(w->api, w->crd_group, false) != NULL;
+    note_names(w);
+    w->is_waiting = has_rival(w);
     w->next_crd = NULL;
     while (*at)
         at = &(*at)->next_crd;
@@ -73,18 +105,29 @@ bool write_crd_enter(struct write *w)
     return !w->is_waiting;
 }
 
-void write_crd_leave(struct write *w)
+static void take_out(struct write *w)
 {
-    struct api *api = w->api;
-    str group = w->crd_group;
-    struct write **at = &api->crd_writes;
+    struct write **at = &w->api->crd_writes;
     while (*at != w)
         at = &(*at)->next_crd;
     *at = w->next_crd;
-    /* Those who wait are asked in turn until one goes to the store; some find that there is nothing to do any more. */
-    while (*find(api, group, false) == NULL && *(at = find(api, group, true)) != NULL) {
-        struct write *next = *at;
-        *at = next->next_crd;
+}
+
+/* The first that waits for nobody any more. */
+static struct write *next_free(struct api *api)
+{
+    for (struct write *u = api->crd_writes; u; u = u->next_crd)
+        if (u->is_waiting && !has_rival(u))
+            return u;
+    return NULL;
+}
+
+void write_crd_leave(struct write *w)
+{
+    struct api *api = w->api;
+    take_out(w);
+    for (struct write *next; (next = next_free(api));) {
+        take_out(next);
         write_run(next);
     }
 }

@@ -73,6 +73,7 @@ struct write {
     bool is_waiting;
     struct write *next_crd;
     str crd_group;
+    VEC(str) crd_names;
 
     /* ---- Its end, for those who write many objects; NULL: the request is answered. ---- */
     void (*ended)(struct write *w, enum write_step last);
