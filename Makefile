@@ -2,7 +2,7 @@
 # A thin front for meson, ninja and tools/. Every target first makes sure that what it needs is installed.
 PREFIX ?= /usr/local
 DESTDIR ?=
-ARGS ?= check examples/fleet-crd.yaml examples/fleet.yaml --output yaml
+ARGS ?= up
 TIME ?= 60
 TARGET ?=
 
@@ -12,7 +12,7 @@ TARGET ?=
 help:
 	@echo 'make setup     install the packages of tools/packages'
 	@echo 'make build     build/reeve, optimised and hardened'
-	@echo 'make run       build it and let it check the examples; ARGS="..." are other arguments'
+	@echo 'make run       build it and start a control plane; ARGS="..." are other arguments'
 	@echo 'make test      all tests, gcc and clang, under sanitizers'
 	@echo 'make lint      format, clang-tidy, include table, banned calls'
 	@echo 'make format    let clang-format rewrite the sources'
