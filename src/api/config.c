@@ -83,8 +83,7 @@ static bool is_same_crd(struct api *api, struct arena *a, const struct store_eve
     struct store_item before;
     struct json metadata;
     int64_t generation;
-    if (store_get_at(api->store, event->table, event->namespace, event->name, event->previous, &before, NULL) < 0 ||
-        value_metadata(a, &before, &metadata, NULL) < 0 ||
+    if (store_previous(api->store, event, &before, NULL) < 0 || value_metadata(a, &before, &metadata, NULL) < 0 ||
         !json_to_int(json_get(&metadata, S("generation")), &generation))
         return false;
     return generation == object_generation(crd);
