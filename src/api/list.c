@@ -140,9 +140,11 @@ static int next(struct list *l, struct store_item *ret, struct err *err)
             return code;
         if (is_full) { /* one more than fits: that is all it is good for */
             l->has_more = true;
-            if (read_options_select_all(&l->args.options))
-                l->remaining = 1 + store_list_rest(l->walk, err);
-            return 0;
+            if (!read_options_select_all(&l->args.options))
+                return 0;
+            int64_t rest = store_list_rest(l->walk, err);
+            l->remaining = 1 + rest;
+            return rest < 0 ? (int)rest : 0;
         }
         code = read_options_match_item(&l->args.options, l->api, &l->scratch, l->args.view.kind, ret, err);
         if (code == 0)
