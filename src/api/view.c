@@ -167,7 +167,8 @@ struct json view_object(const struct view *v, struct arena *a, const struct json
 
 /* ---- Bookmarks. ---- */
 
-struct json view_bookmark(const struct view *v, struct arena *a, rev revision, const struct json *annotations)
+struct json view_bookmark(const struct view *v, struct arena *a, rev revision, const struct json *annotations,
+                          bool with_columns)
 {
     struct json object = json_obj_sized(a, 3), metadata = json_obj_sized(a, 3);
     json_add(a, &metadata, S("resourceVersion"), revision_text(a, revision));
@@ -182,5 +183,5 @@ struct json view_bookmark(const struct view *v, struct arena *a, rev revision, c
     json_add(a, &object, S("metadata"), metadata);
     if (v->as == AS_OBJECT)
         return object;
-    return table_of(v, a, revision_text(a, revision), false, row(v, a, &object, now_of(v)));
+    return table_of(v, a, revision_text(a, revision), with_columns, row(v, a, &object, now_of(v)));
 }

@@ -35,7 +35,8 @@ int view_whole(const struct view *v, struct arena *a, const struct store_item *i
 /* The same of an object that is at hand as a tree. */
 struct json view_object(const struct view *v, struct arena *a, const struct json *object);
 /* An object of the kind that has nothing but metadata with a revision and, unless that is NULL, these annotations. */
-struct json view_bookmark(const struct view *v, struct arena *a, rev revision, const struct json *annotations);
+struct json view_bookmark(const struct view *v, struct arena *a, rev revision, const struct json *annotations,
+                          bool with_columns);
 /* The definitions of the columns. */
 struct json view_columns(const struct view *v, struct arena *a);
 

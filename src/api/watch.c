@@ -144,7 +144,7 @@ static enum step tell_initial(struct watch *w, struct buf *out, size_t limit)
         w->state = WATCH_BEHIND;
         w->told = w->at;
         if (w->wants_initial_end)
-            watch_bookmark_print(&w->view->view, w->at, true, out);
+            watch_bookmark_print(&w->view->view, w->at, true, false, out);
         return STEP_ON;
     }
     return STEP_FULL;
@@ -246,7 +246,8 @@ static void tell_bookmark(struct watch *w, struct buf *out)
     w->is_bookmark_due = false;
     if (now <= w->told)
         return;
-    watch_bookmark_print(&w->view->view, now, false, out);
+    watch_bookmark_print(&w->view->view, now, false, w->with_columns, out);
+    w->with_columns = false;
     w->told = now;
 }
 
@@ -292,13 +293,10 @@ static void set_timer(struct watch *w)
     loop_timer_set(loop, &w->timer, at > now ? at - now : 0);
 }
 
-/* About every minute, and once more shortly before the end. */
-static void plan_bookmark(struct watch *w, int64_t now)
+int64_t watch_bookmark_time(int64_t now, int64_t deadline)
 {
-    int64_t last = w->deadline - bookmark_before_end;
-    w->bookmark_at = earlier(now + bookmark_every, last);
-    if (w->bookmark_at <= now)
-        w->bookmark_at = 0;
+    int64_t at = earlier(now + bookmark_every, deadline - bookmark_before_end);
+    return at > now ? at : 0;
 }
 
 static void on_time(void *ctx)
@@ -311,7 +309,7 @@ static void on_time(void *ctx)
     }
     if (w->bookmark_at && now >= w->bookmark_at) {
         w->is_bookmark_due = true;
-        plan_bookmark(w, now);
+        w->bookmark_at = watch_bookmark_time(now, w->deadline);
         http_resume(w->r->x);
     }
     set_timer(w);
@@ -383,7 +381,7 @@ static struct watch *watch_new(struct api_request *r, const struct start *s)
     w->wants_initial_end = s->options.allow_bookmarks && s->options.send_initial_events;
     w->timer = (struct loop_timer){.fn = on_time, .ctx = w};
     w->deadline = now + s->timeout_ns;
-    plan_bookmark(w, now);
+    w->bookmark_at = watch_bookmark_time(now, w->deadline);
     set_timer(w);
     w->state = WATCH_BEHIND;
     w->at = s->options.has_send_initial_events && s->revision == 0 ? store_revision(r->api->store) : s->revision;
@@ -393,13 +391,20 @@ static struct watch *watch_new(struct api_request *r, const struct start *s)
     return w;
 }
 
+/* While it waited for its revision, the CRD of its kind may have become another. */
+static bool is_stale(const struct api_request *r)
+{
+    const struct route *route = &r->route;
+    return registry_by_path(r->api->registry, route->group, route->version, route->resource) != route->kind;
+}
+
 static void begin(struct api_request *r, const struct start *s)
 {
     struct watch *w = watch_new(r, s);
     r->released = release;
     r->released_ctx = w;
     w->is_starting = true;
-    w->is_ending = r->api->watches->is_draining;
+    w->is_ending = r->api->watches->is_draining || is_stale(r);
     api_answer_stream(r, S("application/json"), (struct http_source){fill, w});
     w->is_starting = false;
     if (w->r) /* else it is over already */

@@ -152,7 +152,7 @@ static str blueprint(const struct view *view, struct arena *a)
     return base64_encode(a, buf_str(&text));
 }
 
-void watch_bookmark_print(const struct view *view, rev revision, bool is_initial_end, struct buf *b)
+void watch_bookmark_print(const struct view *view, rev revision, bool is_initial_end, bool with_columns, struct buf *b)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct json annotations = json_obj();
@@ -161,7 +161,7 @@ void watch_bookmark_print(const struct view *view, rev revision, bool is_initial
         json_add(&scratch, &annotations, S("kubernetes.io/initial-events-list-blueprint"),
                  json_str(blueprint(view, &scratch)));
     }
-    struct json object = view_bookmark(view, &scratch, revision, is_initial_end ? &annotations : NULL);
+    struct json object = view_bookmark(view, &scratch, revision, is_initial_end ? &annotations : NULL, with_columns);
     open_line(b, "BOOKMARK");
     json_encode(b, &object, 0);
     close_line(b);

@@ -72,7 +72,7 @@ int watch_item_print(const struct view *view, struct arena *scratch, enum watch_
                      const struct store_item *item, bool with_columns, struct buf *b, struct err *err);
 void watch_error_print(struct buf *b, const struct json *status);
 /* is_initial_end: says that all that was there at the beginning has been told. */
-void watch_bookmark_print(const struct view *view, rev revision, bool is_initial_end, struct buf *b);
+void watch_bookmark_print(const struct view *view, rev revision, bool is_initial_end, bool with_columns, struct buf *b);
 
 struct watch_text *watch_text_new(struct watch_hub *hub, rev revision, str bytes);
 void watch_text_unref(struct watch_text *t);
@@ -150,3 +150,5 @@ static inline bool watch_group_has(const struct watch_group *g, const struct sto
 void watch_push(struct watch *w, struct watch_text *t);
 /* Ends it when what is queued has been sent. */
 void watch_end(struct watch *w);
+/* When the next bookmark is due: about every minute, and once more shortly before the deadline; 0: no more of them. */
+int64_t watch_bookmark_time(int64_t now, int64_t deadline);
