@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Watches whose clients take as much as they like, when they like, or go away: a whole server, and exchanges whose other end is
+ * this file. What clients see of well-behaved ones is in tests/cases/api/watch_*.test. */
+#include "api/watch_inside.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/loopback.h"
+#include "api/pipeline.h"
+
+#include <cmocka.h>
+
+/* ---- The server. ---- */
+
+enum { MADE_MAX = 4096 };
+
+struct site {
+    struct loop *loop;
+    struct api *api;
+    struct clock_fake time;
+    struct random_fake chance;
+    struct log log;
+    char dir[64];
+    bool is_ready;
+    size_t n_sent, n_done;
+    rev made
+        [MADE_MAX]; /* revisions of what was written here, in their order; the server writes a little of its own too */
+};
+
+static void discard(void *ctx, str line)
+{
+}
+
+static void on_ready(void *ctx, const struct err *err)
+{
+    struct site *s = ctx;
+    assert_null(err);
+    s->is_ready = true;
+}
+
+static int set_up(void **state)
+{
+    struct site *s = calloc(1, sizeof *s);
+    struct err err;
+    assert_non_null(s);
+    *s = (struct site){.dir = "/tmp/reeve-watch-XXXXXX", .chance = {.state = 7}};
+    s->time.wall = INT64_C(1767323045) * 1000000000;
+    s->log = (struct log){.level = LOG_ERROR, .clock = clock_of_fake(&s->time), .write = discard};
+    assert_non_null(mkdtemp(s->dir));
+    assert_int_equal(loop_new(&s->loop, &err), 0);
+    struct api_options options = {
+        .loop = s->loop,
+        .data_dir = s->dir,
+        .clock = clock_of_fake(&s->time),
+        .random = random_of_fake(&s->chance),
+        .log = &s->log,
+        .address = S("127.0.0.1:6443"),
+        .keep_ns = INT64_C(60) * 1000000000,
+    };
+    assert_int_equal(api_open(&options, on_ready, s, &s->api, &err), 0);
+    while (!s->is_ready)
+        loop_turn(s->loop, -1);
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct site *s = *state;
+    loop_turn(s->loop, 0);
+    api_close(s->api);
+    loop_free(s->loop);
+    DIR *dir = opendir(s->dir);
+    struct dirent *e;
+    while (dir && (e = readdir(dir)))
+        if (e->d_name[0] != '.')
+            (void)unlinkat(dirfd(dir), e->d_name, 0);
+    if (dir)
+        (void)closedir(dir);
+    (void)rmdir(s->dir);
+    free(s);
+    return 0;
+}
+
+static const str masters[] = {S_INIT("system:masters")};
+static const struct authz_identity admin = {.user = S_INIT("admin"), .groups = {masters, 1}};
+
+static void written(void *ctx, int status, struct http_headers headers, str body)
+{
+    struct site *s = ctx;
+    struct arena a ARENA_SCOPE = {0};
+    struct json object;
+    if (status != 201)
+        fail_msg("%d: %.*s", status, STR(body));
+    assert_in_range(s->n_done, 0, MADE_MAX - 1);
+    assert_int_equal(json_decode(&a, body, NULL, NULL, &object, NULL), 0);
+    assert_true(str_to_uint64(json_text(json_dig(&object, "metadata.resourceVersion")), &s->made[s->n_done++]));
+}
+
+/* Sends a ConfigMap named cm-N with about so many bytes of data; settle waits for all that was sent. */
+static void send_one(struct site *s, size_t number, size_t size)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct buf fill = {.arena = &a};
+    while (fill.n < size)
+        buf_add_str(&fill, S("0123456789abcdef"));
+    struct loopback_call call = {
+        .who = admin,
+        .method = S("POST"),
+        .target = S("/api/v1/namespaces/default/configmaps"),
+        .body = str_fmt(&a, "{\"metadata\":{\"name\":\"cm-%zu\"},\"data\":{\"fill\":\"%.*s\"}}", number,
+                        STR(buf_str(&fill))),
+        .done = written,
+        .ctx = s,
+    };
+    s->n_sent++;
+    loopback_start(s->api, &call);
+}
+
+static void settle(struct site *s)
+{
+    while (s->n_done < s->n_sent)
+        loop_turn(s->loop, -1);
+}
+
+static void create(struct site *s, size_t first, size_t n, size_t size)
+{
+    for (size_t i = 0; i < n; i++)
+        send_one(s, first + i, size);
+    settle(s);
+}
+
+/* ---- A client. ---- */
+
+struct client {
+    struct http_exchange x;
+    struct http_source source;
+    struct buf body;
+    size_t n_read;
+    int status;
+    bool is_resumed, is_gone;
+    enum http_fill last;
+};
+
+static void answer(struct http_exchange *x, int status, struct http_headers headers, str body)
+{
+    fail_msg("%d: %.*s", status, STR(body));
+}
+
+static void stream(struct http_exchange *x, int status, struct http_headers headers, struct http_source source)
+{
+    struct client *c = (struct client *)x;
+    c->source = source;
+    c->status = status;
+    c->is_resumed = true;
+}
+
+static void resume(struct http_exchange *x)
+{
+    ((struct client *)x)->is_resumed = true;
+}
+
+static void forget(struct http_exchange *x)
+{
+    x->method = x->path = x->query = x->body = (str){0};
+    x->headers = (struct http_headers){0};
+    arena_done(&x->arena);
+}
+
+static const struct http_carrier carrier = {answer, stream, resume, forget};
+static const struct tls_peer nobody = {TLS_PEER_NONE, {0}, 0};
+
+static void start(struct site *s, struct client *c, const char *query)
+{
+    *c = (struct client){0};
+    c->x.carrier = &carrier;
+    c->x.peer = &nobody;
+    c->x.method = S("GET");
+    c->x.path = S("/api/v1/namespaces/default/configmaps");
+    c->x.query = str_dup(&c->x.arena, str_of(query));
+    pipeline_enter_as(s->api, &c->x, &admin);
+    assert_int_equal(c->status, 200);
+}
+
+static void start_at(struct site *s, struct client *c, rev revision)
+{
+    char query[64];
+    (void)snprintf(query, sizeof query, "watch=1&resourceVersion=%llu", (unsigned long long)revision);
+    start(s, c, query);
+}
+
+static void hang_up(struct client *c)
+{
+    if (!c->is_gone)
+        c->x.gone(&c->x);
+    c->is_gone = true;
+    arena_done(&c->x.arena);
+    buf_done(&c->body);
+}
+
+/* One piece of about so many bytes, as when the peer's window opens by that. */
+static enum http_fill take(struct client *c, size_t room)
+{
+    size_t before = c->body.n;
+    c->is_resumed = false;
+    c->last = c->source.fill(c->source.ctx, &c->x, &c->body, room);
+    assert_true(c->last != HTTP_MORE || c->body.n > before);
+    return c->last;
+}
+
+/* All there is for now. */
+static void take_all(struct site *s, struct client *c, size_t room)
+{
+    do {
+        while (take(c, room) == HTTP_MORE)
+            ;
+        loop_turn(s->loop, 0); /* it may have stepped aside to let others have their turn */
+    } while (c->last == HTTP_WAIT && c->is_resumed);
+}
+
+static bool next_line(struct client *c, str *ret)
+{
+    str rest;
+    if (!str_cut(str_from(buf_str(&c->body), c->n_read), '\n', ret, &rest))
+        return false;
+    c->n_read += ret->n + 1;
+    return true;
+}
+
+/* The revision of the next event, 0 when there is none. */
+static rev next_revision(struct client *c, const char *type)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct json event;
+    str line;
+    rev revision;
+    if (!next_line(c, &line))
+        return 0;
+    assert_int_equal(json_decode(&a, line, NULL, NULL, &event, NULL), 0);
+    if (type)
+        assert_true(str_eq(json_get_text(&event, S("type")), str_of(type)));
+    assert_true(str_to_uint64(json_text(json_dig(&event, "object.metadata.resourceVersion")), &revision));
+    return revision;
+}
+
+static struct watch *only_watch(struct site *s)
+{
+    size_t at = 0;
+    str key;
+    void *group;
+    assert_int_equal(watch_count(s->api->watches), 1);
+    assert_true(map_next(&s->api->watches->groups, &at, &key, &group));
+    return ((struct watch_group *)group)->first;
+}
+
+/* Everything that was written after that revision, each once, and nothing behind it. */
+static void assert_all_since(const struct site *s, struct client *c, rev after)
+{
+    for (size_t i = 0; i < s->n_done; i++)
+        if (s->made[i] > after)
+            assert_int_equal(next_revision(c, "ADDED"), s->made[i]);
+    assert_int_equal(next_revision(c, NULL), 0);
+}
+
+/* ---- Tests. ---- */
+
+/* Whoever does not take what is queued for him falls back to the log: his queue does not grow past its bound, and he misses
+ * nothing. Once he has caught up he is served from the queue again. */
+static void test_slow_client(void **state)
+{
+    struct site *s = *state;
+    struct client c;
+    rev before = store_revision(s->api->store);
+    start_at(s, &c, before);
+    take_all(s, &c, 4096);
+    const struct watch *w = only_watch(s);
+    assert_int_equal(w->state, WATCH_LIVE);
+    for (size_t i = 0; i < 10; i++) {
+        create(s, i * 50, 50, 1000);
+        assert_true(w->queue_bytes <= WATCH_QUEUE_BYTES && w->queue_n <= WATCH_QUEUE_MAX);
+    }
+    assert_int_equal(w->state, WATCH_BEHIND);
+    take_all(s, &c, 700);
+    assert_int_equal(w->state, WATCH_LIVE);
+    assert_int_equal(s->api->watches->text_bytes, 0);
+    create(s, 500, 3, 10);
+    assert_true(c.is_resumed);
+    assert_int_equal(w->queue_n, 3);
+    take_all(s, &c, 4096);
+    assert_all_since(s, &c, before);
+    hang_up(&c);
+}
+
+/* Whatever the pace of writers and watchers, from wherever they begin: every change once, in order. */
+static void test_any_pace(void **state)
+{
+    enum { CLIENTS = 6, STEPS = 400 };
+    struct site *s = *state;
+    struct random_fake fake = {.state = 20261115};
+    struct random random = random_of_fake(&fake);
+    struct client clients[CLIENTS];
+    rev begins[CLIENTS], first = store_revision(s->api->store);
+    size_t n = 0, made = 0;
+    for (size_t step = 0; step < STEPS; step++) {
+        uint32_t dice = random_below(&random, 10);
+        if (dice < 2) {
+            create(s, made, 1 + random_below(&random, 3), random_below(&random, 3000));
+            made = s->n_done;
+        } else if (dice < 3 && made) { /* in flight while the watches are served */
+            for (size_t i = 0; i < 40; i++)
+                send_one(s, made + i, 9000);
+            made += 40;
+        } else if (dice < 4 && n < CLIENTS) {
+            rev now = store_revision(s->api->store);
+            begins[n] = first + random_below(&random, (uint32_t)(now - first + 1));
+            start_at(s, &clients[n], begins[n]);
+            n++;
+        } else if (n) {
+            struct client *c = &clients[random_below(&random, (uint32_t)n)];
+            if (c->is_resumed || c->last == HTTP_MORE)
+                take(c, 1 + random_below(&random, 20000));
+        }
+        loop_turn(s->loop, 0);
+    }
+    settle(s);
+    assert_int_equal(n, CLIENTS);
+    for (size_t i = 0; i < n; i++) {
+        take_all(s, &clients[i], 5000);
+        assert_all_since(s, &clients[i], begins[i]);
+        hang_up(&clients[i]);
+    }
+    assert_int_equal(s->api->watches->text_bytes, 0);
+}
+
+/* When history is cut off in front of a client that is behind, it hears what is queued, then 410, and that was it. */
+static void test_cut_off(void **state)
+{
+    struct site *s = *state;
+    struct client c;
+    start_at(s, &c, store_revision(s->api->store));
+    take_all(s, &c, 4096);
+    create(s, 0, 40, 10000);
+    assert_int_equal(only_watch(s)->state, WATCH_BEHIND);
+    size_t queued = only_watch(s)->queue_n;
+    for (int i = 0; i < 3; i++) {
+        clock_fake_advance(&s->time, INT64_C(100) * 1000000000);
+        create(s, 100 + 2 * (size_t)i, 2, 0);
+    }
+    take_all(s, &c, 100000);
+    assert_int_equal(c.last, HTTP_END);
+    for (size_t i = 0; i < queued; i++)
+        assert_true(next_revision(&c, "ADDED") > 0);
+    str line;
+    assert_true(next_line(&c, &line));
+    assert_true(
+        str_has_prefix(line, S("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\","
+                               "\"metadata\":{},\"status\":\"Failure\",\"message\":\"too old resource version: ")));
+    assert_true(str_has_suffix(line, S("\"reason\":\"Expired\",\"code\":410}}")));
+    assert_false(next_line(&c, &line));
+    hang_up(&c);
+}
+
+/* Many objects that do not fit are not looked at all in one go. */
+static void test_step_aside(void **state)
+{
+    struct site *s = *state;
+    struct client c, gone;
+    create(s, 0, 2100, 0);
+    start(s, &c, "watch=1&labelSelector=a%3Db");
+    assert_int_equal(take(&c, 4096), HTTP_WAIT);
+    assert_false(c.is_resumed);
+    assert_int_equal(only_watch(s)->state, WATCH_INITIAL);
+    loop_turn(s->loop, 0);
+    assert_true(c.is_resumed);
+    assert_int_equal(take(&c, 4096), HTTP_WAIT);
+    assert_int_equal(only_watch(s)->state, WATCH_LIVE);
+    assert_int_equal(c.body.n, 0);
+    hang_up(&c);
+    start(s, &gone, "watch=1&labelSelector=a%3Db");
+    assert_int_equal(take(&gone, 4096), HTTP_WAIT);
+    hang_up(&gone); /* before its turn comes */
+    loop_turn(s->loop, 0);
+}
+
+/* Clients go away at any time; what was theirs goes with them. */
+static void test_hang_up(void **state)
+{
+    struct site *s = *state;
+    struct client c;
+    create(s, 0, 20, 1000);
+    rev now = store_revision(s->api->store);
+    start(s, &c, "watch=1&allowWatchBookmarks=1"); /* before anything was taken */
+    hang_up(&c);
+    start(s, &c, "watch=1&labelSelector=!a"); /* amid what there is */
+    assert_int_equal(take(&c, 3000), HTTP_MORE);
+    hang_up(&c);
+    start_at(s, &c, now - 15); /* amid the log */
+    assert_int_equal(take(&c, 3000), HTTP_MORE);
+    hang_up(&c);
+    start_at(s, &c, now); /* with a queue */
+    take_all(s, &c, 4096);
+    create(s, 20, 10, 1000);
+    assert_int_equal(take(&c, 3000), HTTP_MORE);
+    assert_true(s->api->watches->text_bytes > 0);
+    hang_up(&c);
+    assert_int_equal(watch_count(s->api->watches), 0);
+    assert_int_equal(s->api->watches->text_bytes, 0);
+    assert_int_equal(s->api->watches->groups.n, 0);
+    assert_int_equal(s->api->watches->views.n, 0);
+    create(s, 30, 1, 0); /* nobody is there to be told */
+}
+
+/* A watch that waits holds neither its request nor a queue; those that look alike share one text of an event. */
+static void test_idle(void **state)
+{
+    enum { CLIENTS = 100 };
+    struct site *s = *state;
+    static struct client clients[CLIENTS];
+    for (size_t i = 0; i < CLIENTS; i++) {
+        start_at(s, &clients[i], store_revision(s->api->store));
+        take_all(s, &clients[i], 4096);
+        assert_int_equal(arena_footprint(&clients[i].x.arena), 0);
+        assert_null(((struct watch *)clients[i].source.ctx)->queue);
+    }
+    create(s, 0, 1, 1000);
+    size_t bytes = s->api->watches->text_bytes;
+    assert_true(bytes > 1000 && bytes < 2000);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        take_all(s, &clients[i], 4096);
+        assert_int_equal(clients[i].body.n, bytes);
+        assert_null(((struct watch *)clients[i].source.ctx)->queue);
+        hang_up(&clients[i]);
+    }
+    assert_int_equal(s->api->watches->text_bytes, 0);
+}
+
+/* A server that goes away ends its watches, after what is queued. */
+static void test_drain(void **state)
+{
+    struct site *s = *state;
+    struct client c, late;
+    start_at(s, &c, store_revision(s->api->store));
+    take_all(s, &c, 4096);
+    create(s, 0, 1, 0);
+    api_drain(s->api);
+    take_all(s, &c, 4096);
+    assert_int_equal(c.last, HTTP_END);
+    assert_true(next_revision(&c, "ADDED") > 0);
+    hang_up(&c);
+    start(s, &late, "watch=1");
+    take_all(s, &late, 4096);
+    assert_int_equal(late.last, HTTP_END);
+    hang_up(&late);
+}
+
+static void test_bookmark_times(void **state)
+{
+    const int64_t second = 1000000000, hour = 3600 * second;
+    assert_int_equal(watch_bookmark_time(10 * second, hour), 70 * second);
+    assert_int_equal(watch_bookmark_time(hour - 63 * second, hour), hour - 3 * second);
+    assert_int_equal(watch_bookmark_time(hour - 62 * second, hour), hour - 2 * second);
+    assert_int_equal(watch_bookmark_time(hour - 30 * second, hour), hour - 2 * second);
+    assert_int_equal(watch_bookmark_time(hour - 2 * second, hour), 0);
+    assert_int_equal(watch_bookmark_time(hour - second, hour), 0);
+}
+
+#define WITH_SITE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SITE(test_slow_client), WITH_SITE(test_any_pace),
+        WITH_SITE(test_cut_off),     WITH_SITE(test_step_aside),
+        WITH_SITE(test_hang_up),     WITH_SITE(test_idle),
+        WITH_SITE(test_drain),       cmocka_unit_test(test_bookmark_times),
+    };
+    return cmocka_run_group_tests_name("api/watch", tests, NULL, NULL);
+}
