@@ -2,11 +2,17 @@
 /* The client against our own server, in one loop. */
 #include "testserver.h"
 
+#include "keys.h"
+
 #include "net/http_client.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 struct fixture {
     struct testserver t;
@@ -726,19 +732,158 @@ static void too_large_a_head(void **state)
     tear_down(f);
 }
 
-/* A server that takes the connection and then says nothing at all. */
+/* ---- Servers that are not ours. ---- */
+
+/* Listens on a port of its own, in place of our server. */
+static int listen_instead(struct fixture *f)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, n), 0);
+    assert_int_equal(listen(fd, 5), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    http_client_free(f->client);
+    f->client = NULL;
+    f->t.port = ntohs(a.sin_port);
+    return fd;
+}
+
+/* Takes the connection and then says nothing at all. */
 static void server_without_a_sign_of_life(void **state)
 {
     struct fixture *f = set_up(true, NULL);
+    int fd = listen_instead(f);
+    connect_client(f, (struct http_client_options){.ping_ns = 1000000, .ping_wait_ns = 1000000});
+    struct heard a = {0};
+    ask(f, &a, "GET", "/watch", (str){0});
+    UNTIL(&f->t, a.is_over);
+    assert_int_equal(a.err.code, ERR_UNAVAILABLE);
+    assert_non_null(strstr(a.err.msg, "no sign of life"));
+    assert_false(a.can_retry); /* it may have been heard */
+    UNTIL(&f->t, f->is_gone);
+    (void)close(fd);
+    heard_done(&a);
+    tear_down(f);
+}
+
+/* One that answers PINGs and has nothing else to say is left alone. */
+static void quiet_watch(void **state)
+{
+    struct fixture *f = set_up(true, NULL);
     http_client_free(f->client);
-    connect_client(f, (struct http_client_options){.ping_ns = 5000000, .ping_wait_ns = 50000000});
+    connect_client(f, (struct http_client_options){.ping_ns = 1000000, .ping_wait_ns = 100000000});
     struct heard a = {0};
     ask(f, &a, "GET", "/watch", (str){0});
     UNTIL(&f->t, a.status == 200);
-    for (int i = 0; i < 100; i++) /* it answers PINGs: nothing happens */
+    int64_t start = loop_now(f->t.loop);
+    while (loop_now(f->t.loop) - start <
+           250000000) /* long enough for it to be given up, were its answers not counted */
         loop_turn(f->t.loop, 1000000);
     assert_false(a.is_over);
+    testserver_event(&f->t, 0, S("event"));
+    UNTIL(&f->t, a.body.n == 5);
+    assert_false(a.is_over);
     heard_done(&a);
+    tear_down(f);
+}
+
+/* The server says which request was the last that it took: those after it can be tried elsewhere, that one cannot. */
+static void goaway_tells_what_was_taken(void **state)
+{
+    static const char frames[] = "\0\0\0\4\0\0\0\0\0"                   /* SETTINGS */
+                                 "\0\0\x8\7\0\0\0\0\0\0\0\0\1\0\0\0\0"; /* GOAWAY: stream 1 */
+    struct fixture *f = set_up(true, NULL);
+    int fd = listen_instead(f);
+    connect_client(f, (struct http_client_options){0});
+    struct heard a = {0}, b = {0};
+    ask(f, &a, "PUT", "/1", (str){0});
+    ask(f, &b, "PUT", "/2", (str){0});
+    testserver_settle(&f->t);
+    int server = accept(fd, NULL, NULL);
+    assert_true(server >= 0);
+    assert_int_equal(send(server, frames, sizeof frames - 1, MSG_NOSIGNAL), sizeof frames - 1);
+    UNTIL(&f->t, b.is_over);
+    assert_true(b.can_retry);
+    assert_int_equal(b.err.code, ERR_UNAVAILABLE);
+    assert_false(a.is_over || http_client_can_call(f->client));
+    (void)close(server);
+    UNTIL(&f->t, a.is_over);
+    assert_false(a.is_complete || a.can_retry);
+    UNTIL(&f->t, f->is_gone);
+    (void)close(fd);
+    heard_done(&a), heard_done(&b);
+    tear_down(f);
+}
+
+static void server_that_speaks_something_else(void **state)
+{
+    for (int is_h2 = 0; is_h2 < 2; is_h2++) {
+        struct fixture *f = set_up(is_h2, NULL);
+        int fd = listen_instead(f);
+        connect_client(f, (struct http_client_options){0});
+        struct heard a = {0};
+        ask(f, &a, "GET", "/", (str){0});
+        testserver_settle(&f->t);
+        int server = accept(fd, NULL, NULL);
+        assert_true(send(server, "220 smtp.example ESMTP\r\n\r\n", 26, MSG_NOSIGNAL) == 26);
+        UNTIL(&f->t, a.is_over && f->is_gone);
+        assert_int_equal(a.err.code, ERR_UNAVAILABLE);
+        assert_false(a.is_complete || a.can_retry);
+        (void)close(server);
+        (void)close(fd);
+        heard_done(&a);
+        tear_down(f);
+    }
+}
+
+/* ---- TLS. ---- */
+
+static struct tls_context *client_context(str ca, str name)
+{
+    struct tls_context *tls;
+    struct err err;
+    struct tls_client_options options = {.ca_pem = ca, .server_name = name};
+    assert_int_equal(tls_client_new(&options, &tls, &err), 0);
+    return tls;
+}
+
+/* HTTP/2 is agreed on; a server that cannot prove who it is hears nothing from us. */
+static void over_tls(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct keys own = keys_make(&arena, &(struct keys_options){.name = "localhost", .ends_in = 3600});
+    struct keys other = keys_make(&arena, &(struct keys_options){.name = "localhost", .ends_in = 3600});
+    struct tls_server_options options = {.certificate_pem = own.certificate, .key_pem = own.key};
+    struct tls_context *tls, *good = client_context(own.certificate, S("localhost"));
+    struct tls_context *bad = client_context(other.certificate, S("localhost"));
+    struct tls_context *misled = client_context(own.certificate, S("elsewhere"));
+    struct err err;
+    assert_int_equal(tls_server_new(&options, &tls, &err), 0);
+    struct fixture *f = calloc(1, sizeof *f);
+    struct heard a = {0}, b = {0}, c = {0};
+    testserver_start(&f->t, NULL, tls);
+    connect_client(f, (struct http_client_options){.tls = good});
+    ask(f, &a, "GET", "/large?3000000", (str){0});
+    UNTIL(&f->t, a.is_over);
+    assert_true(a.is_complete && is_large(&a, 3000000));
+    assert_true(http_client_is_h2(f->client));
+    http_client_free(f->client);
+    connect_client(f, (struct http_client_options){.tls = bad});
+    ask(f, &b, "GET", "/hello", (str){0});
+    UNTIL(&f->t, b.is_over);
+    assert_int_equal(b.err.code, ERR_UNAVAILABLE);
+    assert_true(b.can_retry);
+    http_client_free(f->client);
+    f->is_gone = false;
+    connect_client(f, (struct http_client_options){.tls = misled});
+    ask(f, &c, "GET", "/hello", (str){0});
+    UNTIL(&f->t, c.is_over);
+    assert_int_equal(c.err.code, ERR_UNAVAILABLE);
+    assert_int_equal(f->t.handled, 1);
+    heard_done(&a), heard_done(&b), heard_done(&c);
+    tls_unref(tls), tls_unref(good), tls_unref(bad), tls_unref(misled);
     tear_down(f);
 }
 
@@ -778,6 +923,10 @@ int main(void)
         cmocka_unit_test(bodies_have_one_budget),
         cmocka_unit_test(too_large_a_head),
         cmocka_unit_test(server_without_a_sign_of_life),
+        cmocka_unit_test(quiet_watch),
+        cmocka_unit_test(goaway_tells_what_was_taken),
+        cmocka_unit_test(server_that_speaks_something_else),
+        cmocka_unit_test(over_tls),
     };
     return cmocka_run_group_tests_name("http_client", tests, NULL, NULL);
 }
