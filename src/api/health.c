@@ -207,6 +207,7 @@ static void answer_paths(struct api_request *r)
                                         "/apis",
                                         "/apis/",
                                         "/metrics",
+                                        "/openapi/v2",
                                         "/openapi/v3",
                                         "/openid/v1/jwks",
                                         "/version"};

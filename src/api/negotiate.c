@@ -149,3 +149,26 @@ bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret)
     api_refuse(r, &status);
     return false;
 }
+
+/* Here wildcards for subtypes count. */
+static bool takes(const struct clause *c, str type)
+{
+    str main, sub;
+    str_cut(type, '/', &main, &sub);
+    return (str_eq(c->type, main) || str_eq(c->type, S("*"))) &&
+           (str_eq(c->subtype, sub) || str_eq(c->subtype, S("*")));
+}
+
+int negotiate_type(const struct api_request *r, const char *const *types)
+{
+    struct clause clauses[CLAUSES_MAX];
+    str header = http_header(r->x, S("accept"));
+    size_t n = clauses_parse(header, clauses);
+    if (header.n == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        for (int t = 0; types[t]; t++)
+            if (takes(&clauses[i], str_of(types[t])))
+                return t;
+    return -1;
+}

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 #include "api/discovery.h"
-#include "api/openapi_render.h"
+#include "api/openapi_stream.h"
 #include "api/value.h"
-#include "object/object.h"
 
 enum { HASH_BYTES = 32, YEAR = 365 * 24 * 3600 };
 
@@ -213,131 +212,6 @@ static void index_make(struct openapi *o)
     o->is_fresh = true;
 }
 
-/* ---- Documents, piece by piece. ---- */
-
-/* A kind, and which state of its CRD the hash was made from. */
-struct part {
-    const struct kind *kind; /* held */
-    rev created;
-    int64_t generation;
-};
-
-enum step { START, PATHS, SHAPES, SCHEMAS, END, DONE };
-
-struct stream {
-    struct api *api;
-    struct part *parts;
-    struct openapi_kinds kinds;
-    enum step step;
-    size_t i;         /* of PATHS and SCHEMAS */
-    struct buf piece; /* heap */
-    size_t taken;     /* of piece */
-};
-
-static const struct kind *crd_kind(void)
-{
-    return kind_builtin_by_body(S("apiextensions.k8s.io/v1"), S("CustomResourceDefinition"));
-}
-
-static int crd_get(struct api *api, struct arena *a, const struct kind *k, struct json *ret, struct store_item *item)
-{
-    return value_get(api, a, crd_kind(), (str){0}, str_of(k->crd), ret, item, NULL);
-}
-
-/* False when the CRD is not the one the hash was made from: a mixture of states must not be kept by anybody. */
-static bool render_custom(struct stream *s, size_t i)
-{
-    struct arena scratch ARENA_SCOPE = {0};
-    const struct part *part = &s->parts[i];
-    struct json crd;
-    struct store_item item;
-    if (crd_get(s->api, &scratch, part->kind, &crd, &item) < 0 || item.created != part->created ||
-        object_generation(&crd) != part->generation)
-        return false;
-    openapi_render_custom(&s->piece, part->kind, &crd);
-    return true;
-}
-
-static bool render_piece(struct stream *s)
-{
-    bool is_last = s->i + 1 >= s->kinds.n;
-    switch (s->step) {
-    case START:
-        openapi_render_start(&s->piece, s->kinds);
-        s->step = PATHS;
-        return true;
-    case PATHS:
-        openapi_render_paths(&s->piece, s->kinds, s->i);
-        s->i = is_last ? 0 : s->i + 1;
-        s->step = is_last ? SHAPES : PATHS;
-        return true;
-    case SHAPES:
-        openapi_render_shapes(&s->piece, s->kinds);
-        s->step = SCHEMAS;
-        return true;
-    case SCHEMAS:
-        if (s->kinds.p[s->i]->flags & KIND_CUSTOM && !render_custom(s, s->i))
-            return false;
-        s->i++;
-        s->step = is_last ? END : SCHEMAS;
-        return true;
-    default:
-        openapi_render_end(&s->piece);
-        s->step = DONE;
-        return true;
-    }
-}
-
-static enum http_fill fill(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
-{
-    struct stream *s = ctx;
-    (void)x;
-    while (room) {
-        if (s->taken == s->piece.n) {
-            if (s->step == DONE)
-                return HTTP_END;
-            s->piece.n = s->taken = 0;
-            if (!render_piece(s))
-                return HTTP_ABORT;
-        }
-        str rest = str_upto(str_from(buf_str(&s->piece), s->taken), room);
-        buf_add_str(out, rest);
-        s->taken += rest.n;
-        room -= rest.n;
-    }
-    return HTTP_MORE;
-}
-
-static void release(void *ctx)
-{
-    struct stream *s = ctx;
-    for (size_t i = 0; i < s->kinds.n; i++)
-        registry_release(s->kinds.p[i]);
-    buf_done(&s->piece);
-}
-
-static struct stream *stream_new(struct api_request *r, const struct document *d)
-{
-    struct stream *s = ARENA_NEW(r->arena, struct stream);
-    const struct kind **kinds = ARENA_ARRAY(r->arena, const struct kind *, d->kinds.n);
-    s->api = r->api;
-    s->parts = ARENA_ARRAY(r->arena, struct part, d->kinds.n);
-    for (size_t i = 0; i < d->kinds.n; i++) {
-        struct arena scratch ARENA_SCOPE = {0};
-        struct store_item item;
-        struct json metadata = json_null();
-        kinds[i] = s->parts[i].kind = registry_hold(d->kinds.p[i]);
-        if (!(kinds[i]->flags & KIND_CUSTOM) ||
-            store_get(r->api->store, r->api->tables.crds, (str){0}, str_of(kinds[i]->crd), &item, NULL) < 0)
-            continue;
-        (void)value_metadata(&scratch, &item, &metadata, NULL);
-        s->parts[i].created = item.created;
-        json_to_int(json_get(&metadata, S("generation")), &s->parts[i].generation);
-    }
-    s->kinds = (struct openapi_kinds){kinds, d->kinds.n};
-    return s;
-}
-
 /* ---- Answers. ---- */
 
 static void answer_document(struct api_request *r, const struct document *d)
@@ -361,19 +235,57 @@ static void answer_document(struct api_request *r, const struct document *d)
         return;
     }
     headers[n++] = (struct http_header){S("Content-Type"), S("application/json")};
-    struct stream *s = stream_new(r, d);
-    r->released = release;
-    r->released_ctx = s;
-    api_answer_stream_with(r, (struct http_headers){headers, n}, (struct http_source){fill, s});
+    openapi_stream(r, (struct http_headers){headers, n}, d->kinds, OPENAPI_STREAM_V3);
+}
+
+static void answer_index(struct api_request *r)
+{
+    index_make(r->api->openapi);
+    api_answer_text(r, 200, S("application/json"), r->api->openapi->index);
+}
+
+/* The kinds of all groups. */
+static struct openapi_kinds kinds_of_all(struct api_request *r)
+{
+    struct discovery_groups groups = discovery_groups(r->api->discovery);
+    VEC(const struct kind *) all = {0};
+    for (size_t g = 0; g < groups.n; g++)
+        for (size_t v = 0; v < groups.p[g].n; v++)
+            for (size_t i = 0; i < groups.p[g].versions[v].n; i++)
+                *vec_push(r->arena, &all) = groups.p[g].versions[v].kinds[i];
+    return (struct openapi_kinds){all.p, all.n};
+}
+
+/* What v2 says follows from the documents of v3, whose hashes are in the index, and from how this version writes it. */
+static void answer_v2(struct api_request *r)
+{
+    static const char *const types[] = {"application/json",
+                                        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+                                        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", NULL};
+    struct openapi *o = r->api->openapi;
+    int type = negotiate_type(r, types);
+    index_make(o);
+    str hash = hash_of(r->arena, str_fmt(r->arena, "%s %.*s", REEVE_VERSION, STR(o->index)));
+    str etag = str_fmt(r->arena, "\"%.*s\"", STR(hash));
+    struct http_header headers[3] = {{S("Vary"), S("Accept")}, {S("ETag"), etag}};
+    if (type < 0) {
+        api_answer_with(r, 406, (struct http_headers){headers, 1}, (str){0});
+    } else if (str_eq(http_header(r->x, S("if-none-match")), etag)) {
+        api_answer_with(r, 304, (struct http_headers){headers, 2}, (str){0});
+    } else {
+        headers[2] = (struct http_header){S("Content-Type"), str_of(types[type ? 2 : 0])};
+        openapi_stream(r, (struct http_headers){headers, 3}, kinds_of_all(r),
+                       type ? OPENAPI_STREAM_V2_PROTOBUF : OPENAPI_STREAM_V2);
+    }
 }
 
 bool openapi_handle(struct api_request *r)
 {
     struct openapi *o = r->api->openapi;
     str path = r->route.path, prefix = S("/openapi/v3/");
-    if (str_eq(path, S("/openapi/v3"))) {
-        index_make(o);
-        api_answer_text(r, 200, S("application/json"), o->index);
+    bool is_v2 = str_eq(path, S("/openapi/v2"));
+    if (is_v2 || str_eq(path, S("/openapi/v3"))) {
+        is_v2 ? answer_v2(r) : answer_index(r);
         return true;
     }
     if (!str_has_prefix(path, prefix))

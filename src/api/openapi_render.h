@@ -29,6 +29,23 @@ void openapi_render_shapes(struct buf *b, struct openapi_kinds kinds);
 void openapi_render_custom(struct buf *b, const struct kind *k, const struct json *crd);
 void openapi_render_end(struct buf *b);
 
+/* One of the schemas that come from tables. */
+struct openapi_shape {
+    const struct shape *shape; /* NULL: none of these but a type of its own */
+    const struct kind *kind;   /* whose objects are of this shape, or NULL */
+    size_t special;            /* which type of its own */
+};
+
+struct openapi_shapes {
+    const struct openapi_shape *p;
+    size_t n;
+};
+
+/* All that these kinds need, each once. */
+struct openapi_shapes openapi_shapes_find(struct arena *a, struct openapi_kinds kinds);
+/* "name":{…}, and behind a comma the list when it is a kind that has one. */
+void openapi_render_shape(struct buf *b, const struct openapi_shape *s);
+
 /* ---- Between the files. ---- */
 
 #define add_lit(b, lit) buf_add((b), (lit), sizeof(lit) - 1)

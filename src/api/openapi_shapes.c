@@ -245,15 +245,10 @@ static void add_shape(struct buf *b, const struct shape *s, const struct kind *k
 
 /* ---- All that a document needs. ---- */
 
-struct entry {
-    const struct shape *shape;
-    const struct kind *kind; /* whose objects are of this shape, or NULL */
-};
-
 struct closure {
     struct arena *arena;
     struct map known; /* full names */
-    VEC(struct entry) entries;
+    VEC(struct openapi_shape) entries;
     bool specials[N_SPECIALS];
 };
 
@@ -263,7 +258,7 @@ static void need(struct closure *c, const struct shape *s, const struct kind *k)
     if (map_get(&c->known, name))
         return;
     map_set(&c->known, name, c);
-    *vec_push(c->arena, &c->entries) = (struct entry){s, k};
+    *vec_push(c->arena, &c->entries) = (struct openapi_shape){s, k, 0};
 }
 
 static void need_kind(struct closure *c, const struct kind *k)
@@ -311,32 +306,46 @@ static void need_kinds(struct closure *c, struct openapi_kinds kinds)
 
 static int by_name(const void *l, const void *r)
 {
-    const struct shape *a = ((const struct entry *)l)->shape, *b = ((const struct entry *)r)->shape;
+    const struct shape *a = ((const struct openapi_shape *)l)->shape, *b = ((const struct openapi_shape *)r)->shape;
     int cmp = strcmp(a->package, b->package);
     return cmp ? cmp : strcmp(a->name, b->name);
+}
+
+struct openapi_shapes openapi_shapes_find(struct arena *a, struct openapi_kinds kinds)
+{
+    struct closure c = {.arena = a};
+    need_kinds(&c, kinds);
+    map_done(&c.known);
+    qsort(c.entries.p, c.entries.n, sizeof c.entries.p[0], by_name);
+    for (size_t i = 0; i < N_SPECIALS; i++)
+        if (c.specials[i])
+            *vec_push(a, &c.entries) = (struct openapi_shape){.special = i};
+    return (struct openapi_shapes){c.entries.p, c.entries.n};
+}
+
+void openapi_render_shape(struct buf *b, const struct openapi_shape *s)
+{
+    if (!s->shape) {
+        buf_fmt(b, "\"%s\":%s", specials[s->special].name, specials[s->special].schema);
+        return;
+    }
+    add_shape(b, s->shape, s->kind);
+    if (s->kind && s->kind->verbs & VERB_LIST) {
+        buf_add_char(b, ',');
+        openapi_add_list(b, s->kind);
+    }
 }
 
 void openapi_render_shapes(struct buf *b, struct openapi_kinds kinds)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    struct closure c = {.arena = &scratch};
-    need_kinds(&c, kinds);
-    map_done(&c.known);
-    qsort(c.entries.p, c.entries.n, sizeof c.entries.p[0], by_name);
+    struct openapi_shapes shapes = openapi_shapes_find(&scratch, kinds);
     add_lit(b, "},\"components\":{\"schemas\":{");
-    for (size_t i = 0; i < c.entries.n; i++) {
+    for (size_t i = 0; i < shapes.n; i++) {
         if (i)
             buf_add_char(b, ',');
-        add_shape(b, c.entries.p[i].shape, c.entries.p[i].kind);
-        const struct kind *k = c.entries.p[i].kind;
-        if (k && k->verbs & VERB_LIST) {
-            buf_add_char(b, ',');
-            openapi_add_list(b, k);
-        }
+        openapi_render_shape(b, &shapes.p[i]);
     }
-    for (size_t i = 0; i < N_SPECIALS; i++)
-        if (c.specials[i])
-            buf_fmt(b, ",\"%s\":%s", specials[i].name, specials[i].schema);
 }
 
 void openapi_render_end(struct buf *b)

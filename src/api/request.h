@@ -75,6 +75,9 @@ enum { ACCEPT_TABLE = 1, ACCEPT_METADATA = 2, ACCEPT_YAML = 4, ACCEPT_DISCOVERY 
 /* Picks the first entry of the Accept header that can be served; allowed says which besides plain JSON. Refuses the request
  * with 406, and answers false, when there is none. */
 bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret);
+/* Which of these types ("application/json", NULL at the end) the Accept header likes best, the first if there is none; -1: none
+ * of them. */
+int negotiate_type(const struct api_request *r, const char *const *types);
 /* By ?pretty, or because somebody looks at it with curl or a browser. */
 bool negotiate_is_pretty(const struct api_request *r);
 

@@ -2,11 +2,13 @@
 /*
  * given: a CustomResourceDefinition; it counts as established.
  * when document GROUP VERSION: the OpenAPI document of a group ("core" for the one without a name).
+ * when v2: the definitions of all groups, in the older form.
  * expect KEY…: the part of the document that these keys lead to, parted by blanks, without descriptions; the order of
  *              members does not count. "absent" when there is no such part.
  * expect text KEY…: a text alone.
  */
 #include "api/openapi_render.h"
+#include "api/openapi_v2.h"
 #include "cases/established.h"
 
 struct world {
@@ -23,6 +25,20 @@ static const struct json *crd_of(const struct world *w, const struct kind *k)
             return crd;
     }
     return NULL;
+}
+
+static struct json read(struct case_file *c, const struct case_section *s, str text)
+{
+    struct err err;
+    struct json_notes notes = {0};
+    struct json made = json_null();
+    if (json_decode(c->arena, text, &(struct json_limits){.bytes = text.n}, &notes, &made, &err) < 0)
+        case_fail(c, s, "%s", err.msg);
+    vec_each(&notes.duplicates, name)
+    {
+        case_fail(c, s, "%.*s stands there twice", STR(*name));
+    }
+    return made;
 }
 
 static void render(struct case_file *c, const struct case_section *s, struct world *w)
@@ -47,14 +63,40 @@ static void render(struct case_file *c, const struct case_section *s, struct wor
         if (kinds.p[i]->flags & KIND_CUSTOM)
             openapi_render_custom(&b, kinds.p[i], crd_of(w, kinds.p[i]));
     openapi_render_end(&b);
-    struct err err;
-    struct json_notes notes = {0};
-    if (json_decode(c->arena, buf_str(&b), &(struct json_limits){.bytes = b.n}, &notes, &w->document, &err) < 0)
-        case_fail(c, s, "%s", err.msg);
-    vec_each(&notes.duplicates, name)
-    {
-        case_fail(c, s, "%.*s stands there twice", STR(*name));
+    w->document = read(c, s, buf_str(&b));
+}
+
+/* Definitions of v2 are made from schemas of v3. */
+static void render_v2(struct case_file *c, const struct case_section *s, struct world *w)
+{
+    size_t n;
+    struct registry_group *groups = registry_groups(c->arena, w->registry, &n);
+    VEC(const struct kind *) kinds = {0};
+    struct buf v3 = {.arena = c->arena}, v2 = {.arena = c->arena};
+    for (size_t g = 0; g < n; g++)
+        for (size_t v = 0; v < groups[g].n; v++)
+            for (size_t i = 0; i < groups[g].versions[v].n; i++)
+                *vec_push(c->arena, &kinds) = groups[g].versions[v].kinds[i];
+    struct openapi_shapes shapes = openapi_shapes_find(c->arena, (struct openapi_kinds){kinds.p, kinds.n});
+    for (size_t i = 0; i < shapes.n; i++) {
+        buf_add_char(&v3, i ? ',' : '{');
+        openapi_render_shape(&v3, &shapes.p[i]);
     }
+    for (size_t i = 0; i < kinds.n; i++)
+        if (kinds.p[i]->flags & KIND_CUSTOM)
+            openapi_render_custom(&v3, kinds.p[i], crd_of(w, kinds.p[i]));
+    buf_add_char(&v3, '}');
+    struct json schemas = read(c, s, buf_str(&v3));
+    openapi_v2_start(&v2, OPENAPI_V2_JSON);
+    json_each_member(&schemas, m)
+    {
+        struct json schema = openapi_v2_schema(c->arena, &m->val);
+        if (m != schemas.members)
+            buf_add_char(&v2, ',');
+        openapi_v2_definition(&v2, OPENAPI_V2_JSON, json_key(m), &schema);
+    }
+    openapi_v2_end(&v2, OPENAPI_V2_JSON);
+    w->document = read(c, s, buf_str(&v2));
 }
 
 /* A field may be called description too: then it is no text. */
@@ -115,6 +157,8 @@ static void run(struct case_file *c)
     {
         if (str_eq(s->name, S("given")))
             *vec_push(c->arena, &w.crds) = established(c, s, w.registry);
+        else if (str_eq(s->name, S("when")) && str_eq(s->args, S("v2")))
+            render_v2(c, s, &w);
         else if (str_eq(s->name, S("when")))
             render(c, s, &w);
         else

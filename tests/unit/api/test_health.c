@@ -172,6 +172,7 @@ static void the_root_lists_sorted_paths(void **state)
                                         "/livez",
                                         "/livez/ping",
                                         "/metrics",
+                                        "/openapi/v2",
                                         "/openapi/v3",
                                         "/openid/v1/jwks",
                                         "/readyz/shutdown",

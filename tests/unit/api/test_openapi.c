@@ -9,6 +9,8 @@
 
 #include "api/openapi.h"
 #include "api/openapi_text.h"
+#include "json/wire.h"
+#include "json/yaml.h"
 
 /* ---- Texts. ---- */
 
@@ -153,10 +155,6 @@ static void unknown_documents_are_empty_404s(void **state)
         assert_int_equal(doc.body.n, 0);
         assert_int_equal(ask_header(&doc, "Content-Type").n, 0);
     }
-    struct ask v2 ASK_SCOPE = {0};
-    ask(&v2, *state, openapi_handle, "/openapi/v2", NULL);
-    assert_false(v2.was_handled);
-    assert_int_equal(v2.status, 0);
 }
 
 static void hashes_change_with_what_crds_say(void **state)
@@ -227,6 +225,251 @@ static void a_new_status_does_not_stop_a_document(void **state)
     assert_true(str_has_suffix(buf_str(&doc.body), S("}}}\n")));
 }
 
+/* ---- The older form: one document, as JSON and as protobuf. ---- */
+
+#define PROTOBUF "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+#define PROTOBUF_SENT "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+static void v2_is_json_or_protobuf(void **state)
+{
+    static const struct {
+        const char *accept, *type; /* NULL: refused */
+    } cases[] = {
+        {NULL, "application/json"},
+        {"Accept: application/json", "application/json"},
+        {"Accept: */*", "application/json"},
+        {"Accept: application/*", "application/json"},
+        {"Accept: " PROTOBUF, PROTOBUF_SENT},
+        {"Accept: " PROTOBUF_SENT, PROTOBUF_SENT},
+        {"Accept: application/json;q=0.5," PROTOBUF, PROTOBUF_SENT},
+        {"Accept: text/html,application/json", "application/json"},
+        {"Accept: application/yaml", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ask a ASK_SCOPE = {0};
+        ask(&a, *state, openapi_handle, "/openapi/v2?timeout=32s", cases[i].accept);
+        if (a.status != (cases[i].type ? 200 : 406) || !str_eq(ask_header(&a, "Content-Type"), str_of(cases[i].type)))
+            fail_msg("%s: %d %.*s", cases[i].accept, a.status, STR(ask_header(&a, "Content-Type")));
+        assert_str(ask_header(&a, "Vary"), "Accept");
+        assert_str(ask_header(&a, "Cache-Control"), "no-cache, private");
+        assert_true(cases[i].type || a.body.n == 0);
+        assert_true(a.largest_fill <= 4096);
+    }
+}
+
+static void v2_changes_with_crds_only(void **state)
+{
+    struct world *w = *state;
+    struct ask first ASK_SCOPE = {0}, same ASK_SCOPE = {0}, changed ASK_SCOPE = {0};
+    ask(&first, w, openapi_handle, "/openapi/v2", NULL);
+    str line = str_fmt(&first.x.arena, "If-None-Match: %.*s", STR(ask_header(&first, "ETag")));
+    const char *headers = str_cstr(&first.x.arena, line);
+    ask(&same, w, openapi_handle, "/openapi/v2", headers);
+    assert_int_equal(same.status, 304);
+    assert_int_equal(same.body.n, 0);
+    put_crd(w, 1, "u1", 1, "one");
+    ask(&changed, w, openapi_handle, "/openapi/v2", headers);
+    assert_int_equal(changed.status, 200);
+    assert_true(str_find(buf_str(&changed.body), S("\"com.example.v1.Thing1\"")) > 0);
+}
+
+/* A message, field by field; the test fails when it is broken. */
+static bool next(struct wire *w, struct wire_field *f)
+{
+    enum wire_step step = wire_next(w, f);
+    if (step == WIRE_BROKEN)
+        fail_msg("%s", w->error);
+    return step == WIRE_FIELD;
+}
+
+static str bytes_of(str message, uint32_t number)
+{
+    struct wire w = {.rest = message};
+    struct wire_field f;
+    str found = {0};
+    while (next(&w, &f))
+        if (f.number == number)
+            found = f.bytes;
+    return found;
+}
+
+static struct json any_of(struct arena *a, str message)
+{
+    struct json v;
+    struct err err;
+    assert_int_equal(yaml_decode(a, bytes_of(message, 2), NULL, NULL, &v, &err), 0);
+    return v;
+}
+
+static double real_of(uint64_t bits)
+{
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+static struct json schema_of(struct arena *a, str message);
+
+static void add_to_list(struct arena *a, struct json *schema, const char *name, struct json v)
+{
+    struct json *list = json_get_mut(schema, str_of(name));
+    if (!list)
+        list = json_add(a, schema, str_of(name), json_arr());
+    json_push(a, list, v);
+}
+
+static struct json properties_of(struct arena *a, str message)
+{
+    struct wire w = {.rest = message};
+    struct wire_field f;
+    struct json made = json_obj();
+    while (next(&w, &f))
+        json_add(a, &made, bytes_of(f.bytes, 1), schema_of(a, bytes_of(f.bytes, 2)));
+    return made;
+}
+
+/* gnostic's message Schema, as the definition of protobuf has it. */
+static struct json schema_of(struct arena *a, str message)
+{
+    static const char *const names[32] = {
+        [1] = "$ref",       [2] = "format",           [3] = "title",    [4] = "description",
+        [7] = "maximum",    [8] = "exclusiveMaximum", [9] = "minimum",  [10] = "exclusiveMinimum",
+        [11] = "maxLength", [12] = "minLength",       [13] = "pattern", [14] = "maxItems",
+        [15] = "minItems",  [16] = "uniqueItems"};
+    struct wire w = {.rest = message};
+    struct wire_field f;
+    struct json s = json_obj();
+    while (next(&w, &f)) {
+        if (f.number == 19)
+            add_to_list(a, &s, "required", json_str(f.bytes));
+        else if (f.number == 20)
+            add_to_list(a, &s, "enum", any_of(a, f.bytes));
+        else if (f.number == 21)
+            json_add(a, &s, S("additionalProperties"), schema_of(a, bytes_of(f.bytes, 1)));
+        else if (f.number == 22)
+            json_add(a, &s, S("type"), json_str(bytes_of(f.bytes, 1)));
+        else if (f.number == 23)
+            json_add(a, &s, S("items"), schema_of(a, bytes_of(f.bytes, 1)));
+        else if (f.number == 25)
+            json_add(a, &s, S("properties"), properties_of(a, f.bytes));
+        else if (f.number == 31)
+            json_add(a, &s, bytes_of(f.bytes, 1), any_of(a, bytes_of(f.bytes, 2)));
+        else if (f.number >= 32 || !names[f.number])
+            fail_msg("field %u", f.number);
+        else if (f.type == WIRE_BYTES)
+            json_add(a, &s, str_of(names[f.number]), json_str(f.bytes));
+        else if (f.type == WIRE_FIXED64)
+            json_add(a, &s, str_of(names[f.number]), json_real(real_of(f.value)));
+        else
+            json_add(a, &s, str_of(names[f.number]),
+                     str_has_prefix(str_of(names[f.number]), S("m")) ? json_int((int64_t)f.value) : json_bool(f.value));
+    }
+    return s;
+}
+
+static void protobuf_says_what_json_says(void **state)
+{
+    struct world *w = *state;
+    struct ask json ASK_SCOPE = {0}, proto ASK_SCOPE = {0};
+    struct arena a ARENA_SCOPE = {0};
+    struct json tree;
+    struct err err;
+    world_put_crd(
+        w, S("{\"metadata\":{\"name\":\"gauges.example.com\",\"uid\":\"u\",\"generation\":1},\"spec\":{"
+             "\"group\":\"example.com\",\"scope\":\"Namespaced\",\"versions\":[{\"name\":\"v1\",\"served\":true,"
+             "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{"
+             "\"type\":\"object\",\"required\":[\"size\"],\"properties\":{\"size\":{\"type\":\"integer\","
+             "\"minimum\":1.5,\"exclusiveMinimum\":true,\"maximum\":90},\"name\":{\"type\":\"string\",\"maxLength\":"
+             "300,\"pattern\":\"^a\",\"enum\":[\"a\\u007f\",\"true\"]},\"all\":{\"type\":\"array\","
+             "\"minItems\":2,\"x-kubernetes-list-type\":\"atomic\",\"items\":{\"type\":\"object\","
+             "\"additionalProperties\":{\"type\":\"boolean\"}}}}}}}}}]},\"status\":{\"acceptedNames\":{\"plural\":"
+             "\"gauges\",\"singular\":\"gauge\",\"kind\":\"Gauge\",\"listKind\":\"GaugeList\"},\"conditions\":[{"
+             "\"type\":\"Established\",\"status\":\"True\"}]}}"));
+    ask(&json, w, openapi_handle, "/openapi/v2", NULL);
+    ask(&proto, w, openapi_handle, "/openapi/v2", "Accept: " PROTOBUF);
+    assert_int_equal(json_decode(&a, buf_str(&json.body), NULL, NULL, &tree, &err), 0);
+    const struct json *definitions = json_get(&tree, S("definitions"));
+    struct wire wire = {.rest = buf_str(&proto.body)};
+    struct wire_field f;
+    size_t n = 0;
+    while (next(&wire, &f)) {
+        if (f.number != 9)
+            continue;
+        str named = bytes_of(f.bytes, 1);
+        struct json got = schema_of(&a, bytes_of(named, 2));
+        const struct json *want = json_get(definitions, bytes_of(named, 1));
+        if (!want || !json_equal(&got, want)) {
+            struct buf b = {.arena = &a};
+            json_encode(&b, &got, 0);
+            fail_msg("%.*s: %.*s", STR(bytes_of(named, 1)), STR(buf_str(&b)));
+        }
+        n++;
+    }
+    assert_int_equal(n, json_len(definitions));
+    assert_non_null(json_get(definitions, S("com.example.v1.Gauge")));
+    assert_str(bytes_of(buf_str(&proto.body), 1), "2.0");
+    assert_str(bytes_of(bytes_of(buf_str(&proto.body), 2), 1), "Kubernetes");
+}
+
+/* kubectl gives up on the whole document when one reference leads nowhere. */
+static void references_lead_somewhere(const struct json *definitions, const struct json *v)
+{
+    str ref = json_get_text(v, S("$ref"));
+    if (ref.n && !json_get(definitions, str_from(ref, S("#/definitions/").n)))
+        fail_msg("%.*s", STR(ref));
+    json_each_member(v, m)
+    {
+        references_lead_somewhere(definitions, &m->val);
+    }
+    json_each_item(v, item)
+    {
+        references_lead_somewhere(definitions, item);
+    }
+}
+
+static void v2_is_closed(void **state)
+{
+    struct ask a ASK_SCOPE = {0};
+    struct json tree;
+    struct err err;
+    struct json_notes notes = {0};
+    put_crd(*state, 1, "u1", 1, "one");
+    ask(&a, *state, openapi_handle, "/openapi/v2", NULL);
+    assert_int_equal(json_decode(a.r.arena, buf_str(&a.body), NULL, &notes, &tree, &err), 0);
+    assert_int_equal(notes.duplicates.n, 0);
+    assert_true(json_len(json_get(&tree, S("definitions"))) > 200);
+    references_lead_somewhere(json_get(&tree, S("definitions")), &tree);
+}
+
+/* A CRD may have a group whose definitions are called as those of the server itself. */
+static void what_is_built_in_keeps_its_name(void **state)
+{
+    struct ask a ASK_SCOPE = {0};
+    struct json tree;
+    struct err err;
+    struct json_notes notes = {0};
+    world_put_crd(*state,
+                  S("{\"metadata\":{\"name\":\"pods.core.api.k8s.io\",\"uid\":\"u\",\"generation\":1},\"spec\":{"
+                    "\"group\":\"core.api.k8s.io\",\"scope\":\"Namespaced\",\"versions\":[{\"name\":\"v1\","
+                    "\"served\":true,\"storage\":true}]},\"status\":{\"acceptedNames\":{\"plural\":\"pods\","
+                    "\"singular\":\"pod\",\"kind\":\"Pod\",\"listKind\":\"PodList\"},\"conditions\":[{\"type\":"
+                    "\"Established\",\"status\":\"True\"}]}}"));
+    ask(&a, *state, openapi_handle, "/openapi/v2", NULL);
+    assert_int_equal(json_decode(a.r.arena, buf_str(&a.body), NULL, &notes, &tree, &err), 0);
+    assert_int_equal(notes.duplicates.n, 0);
+    assert_non_null(
+        json_dig(json_get(json_get(&tree, S("definitions")), S("io.k8s.api.core.v1.Pod")), "properties.spec"));
+}
+
+static void a_mixture_is_not_sent_as_v2_either(void **state)
+{
+    struct world *w = *state;
+    put_crd(w, 9, "u9", 1, "ten");
+    struct ask doc ASK_SCOPE = {.before_fill = change_the_last, .ctx = w};
+    ask(&doc, w, openapi_handle, "/openapi/v2", NULL);
+    assert_true(doc.was_aborted);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, world_set_up, world_tear_down)
 
 int main(void)
@@ -241,6 +484,12 @@ int main(void)
         TEST(hashes_change_with_what_crds_say),
         TEST(a_mixture_of_two_states_is_never_sent_whole),
         TEST(a_new_status_does_not_stop_a_document),
+        TEST(v2_is_json_or_protobuf),
+        TEST(v2_changes_with_crds_only),
+        TEST(protobuf_says_what_json_says),
+        TEST(v2_is_closed),
+        TEST(what_is_built_in_keeps_its_name),
+        TEST(a_mixture_is_not_sent_as_v2_either),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
