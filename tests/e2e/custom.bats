@@ -93,6 +93,19 @@ served() { kubectl get --raw /openapi/v3 | grep -q e2e.example.com && k get widg
     says 7
 }
 
+# kubectl checks lists itself, with the definitions of /openapi/v2.
+@test "a List is checked by kubectl and applied" {
+    list() { printf 'apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: l1}, %s: {a: b}}\n- {apiVersion: e2e.example.com/v1, kind: Widget, metadata: {name: l2}, spec: {%s: 2}}\n' "$1" "$2"; }
+    run -1 k apply -f - <<<"$(list dota sise)"
+    mentions 'ValidationError(ConfigMap): unknown field "dota" in io.k8s.api.core.v1.ConfigMap'
+    mentions 'ValidationError(Widget.spec): unknown field "sise" in com.example.e2e.v1.Widget.spec'
+    run -0 k apply -f - <<<"$(list data size)"
+    says 'configmap/l1 created
+widget.e2e.example.com/l2 created'
+    run -0 kubectl explain widget.spec.size --output=plaintext-openapiv2
+    mentions 'How big it is.'
+}
+
 @test "CRD and object in one go: the second time works" {
     sed -e 's/widgets/gizmos/g; s/widget/gizmo/g; s/Widget/Gizmo/g; s/\[wd\]/[gz]/' <(widget_crd) >"$SCRATCH/both.yaml"
     printf -- '---\napiVersion: e2e.example.com/v1\nkind: Gizmo\nmetadata: {name: g}\nspec: {size: 1}\n' >>"$SCRATCH/both.yaml"
