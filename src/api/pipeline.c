@@ -201,16 +201,16 @@ static void refuse_method(struct api_request *r)
     api_refuse(r, &status);
 }
 
-/* Does the path fit the kind: a namespace where there is one, and only the last segments that exist? */
+/* Does the path fit the kind: a namespace where there is one, and only the last segments that exist? The request was
+ * authorised within the namespace of its path, so nothing that is not in there may be found behind it. */
 static bool is_place(const struct route *route)
 {
     const struct kind *kind = route->kind;
-    bool is_namespaces = str_eq(route->resource, S("namespaces")) && route->group.n == 0;
     if (route->rest.n)
         return false;
     if (kind->namespaced)
         return route->namespace.n || route->name.n == 0;
-    return route->namespace.n == 0 || is_namespaces;
+    return route->namespace.n == 0 || (route->is_namespace && route->group.n == 0);
 }
 
 /* Of custom resources it is the object that is said to be missing. */

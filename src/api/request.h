@@ -24,6 +24,7 @@ struct route {
     str path;                                                   /* the whole path, decoded */
     str rest;           /* first segment behind the subresource; there is none in our API */
     bool is_watch_path; /* the old form: /api/v1/watch/… */
+    bool is_namespace;  /* about the namespace itself: namespaces/NS, not namespaces/NS/namespaces/OTHER */
     unsigned verb;      /* VERB_…; 0 for paths that are no resources */
 };
 

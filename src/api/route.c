@@ -69,6 +69,7 @@ static void take_resource(struct route *route, const str *p, size_t n)
     bool is_own = n < 3 || str_eq(p[2], S("status")) || str_eq(p[2], S("finalize"));
     if (is_namespace && n > 1) {
         route->namespace = p[1];
+        route->is_namespace = is_own;
         if (!is_own) {
             p += 2;
             n -= 2;
