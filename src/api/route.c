@@ -85,7 +85,9 @@ static unsigned verb_of(const struct api_request *r)
 {
     const struct route *route = &r->route;
     str method = r->x->method;
-    bool is_one = route->name.n > 0;
+    bool is_one = route->name.n > 0, is_read = str_eq(method, S("GET")) || str_eq(method, S("HEAD"));
+    if (route->is_watch_path)
+        return is_read ? VERB_WATCH : 0; /* there is nothing else to do there */
     if (str_eq(method, S("POST")))
         return VERB_CREATE;
     if (str_eq(method, S("PUT")))
@@ -94,10 +96,8 @@ static unsigned verb_of(const struct api_request *r)
         return VERB_PATCH;
     if (str_eq(method, S("DELETE")))
         return is_one ? VERB_DELETE : VERB_DELETECOLLECTION;
-    if (!str_eq(method, S("GET")) && !str_eq(method, S("HEAD")))
+    if (!is_read)
         return 0;
-    if (route->is_watch_path)
-        return VERB_WATCH;
     if (is_one)
         return VERB_GET;
     return query_flag(&r->query, S("watch")) ? VERB_WATCH : VERB_LIST;
@@ -125,10 +125,11 @@ int route_parse(struct api_request *r, struct err *err)
     return 0;
 }
 
-/* A list or watch that asks for one name is authorised like one for that name, so that rules with resourceNames match. */
+/* A list or watch that asks for one name is authorised like one for that name, so that rules with resourceNames match. The
+ * deletion of many is not, nor is a watch by its old path: Kubernetes does not either, and nobody gets more here than there. */
 static str selected_name(const struct api_request *r)
 {
-    if (!(r->route.verb & (VERB_LIST | VERB_WATCH | VERB_DELETECOLLECTION)))
+    if (!(r->route.verb & (VERB_LIST | VERB_WATCH)) || r->route.is_watch_path)
         return (str){0};
     struct field_selector fields;
     str name;
@@ -145,7 +146,9 @@ struct authz_attributes route_attributes(const struct api_request *r)
         return (struct authz_attributes){.verb = str_lower(r->arena, r->x->method), .path = route->path};
     return (struct authz_attributes){
         .is_resource = true,
-        .verb = route->verb ? str_of(verb_name(route->verb)) : str_lower(r->arena, r->x->method),
+        .verb = route->is_watch_path ? S("watch")
+                : route->verb        ? str_of(verb_name(route->verb))
+                                     : str_lower(r->arena, r->x->method),
         .group = route->group,
         .version = route->version,
         .resource = route->resource,

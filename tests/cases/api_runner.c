@@ -16,7 +16,7 @@
  * same order. Who asks is a member of system:masters unless said otherwise; others are in system:authenticated. The
  * User-Agent is tester/1.
  *
- *     --- watch NAME                  begins to watch; as a request, but the connection stays
+ *     --- watch NAME [as=jane]        begins to watch; as a request, but the connection stays
  *     GET /api/v1/configmaps?watch=1
  *     --- events NAME [end]           what must have come since, one event a line; lines that begin with a blank belong to
  *     {"type":"ADDED",                the one before. Members that are not listed do not matter. end: then the server ends it
@@ -528,7 +528,8 @@ static void begin_watch(struct world *w, const struct case_section *s)
         return;
     }
     struct round *watch = &w->watches[w->n_watches++];
-    watch->name = str_trim(s->args);
+    str who;
+    str_cut(str_trim(s->args), ' ', &watch->name, &who);
     send(w, s, watch, true);
 }
 
