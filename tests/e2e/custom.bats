@@ -102,7 +102,7 @@ served() { kubectl get --raw /openapi/v3 | grep -q e2e.example.com && k get widg
     run -0 k apply -f - <<<"$(list data size)"
     says 'configmap/l1 created
 widget.e2e.example.com/l2 created'
-    run -0 kubectl explain widget.spec.size --output=plaintext-openapiv2
+    run -0 kubectl explain widget.spec.size --api-version=e2e.example.com/v1 --output=plaintext-openapiv2
     mentions 'How big it is.'
 }
 
