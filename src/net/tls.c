@@ -172,7 +172,8 @@ int tls_client_new(const struct tls_client_options *o, struct tls_context **ret,
         goto fail;
     }
     SSL_CTX_set_verify(c->ssl, o->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
-    if (SSL_CTX_set_alpn_protos(c->ssl, protocols, sizeof protocols - 1) != 0)
+    size_t skipped = o->no_h2 ? 1 + protocols[0] : 0;
+    if (SSL_CTX_set_alpn_protos(c->ssl, protocols + skipped, (unsigned)(sizeof protocols - 1 - skipped)) != 0)
         abort();
     if (o->server_name.n && expect_name(c, o->server_name, err) < 0)
         goto fail;

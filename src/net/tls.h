@@ -22,6 +22,7 @@ struct tls_client_options {
     str ca_pem;                   /* whom to believe; empty: the system's */
     str certificate_pem, key_pem; /* who we are; empty: nobody */
     str server_name;              /* checked, and sent unless it is an address */
+    bool no_h2;                   /* offers HTTP/1.1 alone */
     bool insecure;                /* believes anyone; for tests and for kubeconfigs that say so */
 };
 

@@ -2,6 +2,7 @@
 /* TLS as peers see it: who is believed, what is refused, and that a bad certificate is somebody's, not nobody's. */
 #include "world.h"
 
+#include "net/http_client.h"
 #include "net/tls.h"
 
 #include <openssl/pem.h>
@@ -260,6 +261,46 @@ static void refuses_bad_material(void **state)
     fixture_free(f);
 }
 
+static void nothing(void *ctx, struct http_call *call, int status, struct http_headers headers)
+{
+    (void)ctx, (void)call, (void)status, (void)headers;
+}
+
+static void no_data(void *ctx, struct http_call *call, str bytes)
+{
+    (void)ctx, (void)call, (void)bytes;
+}
+
+static void call_ended(void *ctx, struct http_call *call, const struct err *err, bool can_retry)
+{
+    (void)call, (void)can_retry;
+    assert_null(err);
+    *(bool *)ctx = true;
+}
+
+/* Clients take HTTP/2 when it is offered, unless they are told not to. */
+static void agrees_on_a_protocol(void **state)
+{
+    static const struct http_listener listener = {nothing, no_data, call_ended};
+    struct fixture *f = fixture_new(NULL);
+    for (int no_h2 = 0; no_h2 < 2; no_h2++) {
+        struct err err;
+        struct tls_client_options o = {.ca_pem = f->ca.certificate, .server_name = S("localhost"), .no_h2 = no_h2 != 0};
+        struct http_client_options to = {.host = S("127.0.0.1"), .port = http_server_port(f->w->server)};
+        struct http_client *c = NULL;
+        bool is_over = false;
+        assert_int_equal(tls_client_new(&o, &to.tls, &err), 0);
+        assert_int_equal(http_client_new(f->w->loop, &to, &c, &err), 0);
+        http_call_new(c, &(struct http_request){.method = S("GET"), .target = S("/echo")}, &listener, &is_over);
+        while (!is_over)
+            loop_turn(f->w->loop, -1);
+        assert_int_equal(http_client_is_h2(c), !no_h2);
+        http_client_free(c);
+        tls_unref(to.tls);
+    }
+    fixture_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +314,7 @@ int main(void)
         cmocka_unit_test(says_goodbye),
         cmocka_unit_test(changes_certificates),
         cmocka_unit_test(refuses_bad_material),
+        cmocka_unit_test(agrees_on_a_protocol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
