@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server.h"
+
+#include "load.h"
+
+#include "base/clock.h"
+#include "net/loop.h"
+#include "net/tls.h"
+#include "json/base64.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void bench_die(const char *what)
+{
+    (void)fprintf(stderr, "bench: %s: %m\n", what);
+    exit(1);
+}
+
+static int by_value(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+double bench_median(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, by_value);
+    return values[n / 2];
+}
+
+double bench_now(void)
+{
+    return (double)clock_system.mono_ns(clock_system.ctx) / 1e9;
+}
+
+/* ---- Files. ---- */
+
+static str read_all(struct arena *a, const char *path)
+{
+    struct buf text = {.arena = a};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bench_must(fd >= 0, path);
+    for (ssize_t n = 1; n > 0; text.n += (size_t)n) {
+        buf_grow(&text, 4096);
+        n = read(fd, text.p + text.n, 4096);
+        bench_must(n >= 0, path);
+    }
+    close(fd);
+    return buf_str(&text);
+}
+
+/* What stands behind "name:" until the end of the line. */
+static str field(str text, str name)
+{
+    str value = {0}, rest;
+    ptrdiff_t at = str_find(text, name);
+    bench_must(at >= 0, name.p);
+    str_cut(str_from(text, (size_t)at + name.n + 1), '\n', &value, &rest);
+    return str_trim(value);
+}
+
+static str pem(struct arena *a, str kubeconfig, str name)
+{
+    str bytes = {0};
+    size_t at;
+    bench_must(base64_decode(a, field(kubeconfig, name), &bytes, &at) == 0, name.p);
+    return bytes;
+}
+
+static void read_kubeconfig(struct server *s)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct err err = {0};
+    str text = read_all(&scratch, str_cstr(&scratch, str_fmt(&scratch, "%s/kubeconfig", s->dir)));
+    str address = field(text, S("server")), host, port;
+    uint64_t number;
+    address = str_from(address, strlen("https://"));
+    bench_must(str_cut(address, ':', &host, &port) && str_to_uint64(port, &number), "address");
+    s->port = (uint16_t)number;
+    struct tls_client_options options = {
+        .ca_pem = pem(&scratch, text, S("certificate-authority-data")),
+        .certificate_pem = pem(&scratch, text, S("client-certificate-data")),
+        .key_pem = pem(&scratch, text, S("client-key-data")),
+        .server_name = host,
+    };
+    tls_unref(s->h1);
+    tls_unref(s->h2);
+    bench_must(tls_client_new(&options, &s->h2, &err) == 0, err.msg);
+    options.no_h2 = true;
+    bench_must(tls_client_new(&options, &s->h1, &err) == 0, err.msg);
+}
+
+/* ---- The process. ---- */
+
+void server_init(struct server *s, const char *binary)
+{
+    struct err err = {0};
+    const char *parent = getenv("TMPDIR");
+    *s = (struct server){.binary = binary};
+    s->dir = str_cstr(&s->arena, str_fmt(&s->arena, "%s/reeve-bench-XXXXXX", parent ? parent : "/tmp"));
+    bench_must(mkdtemp(s->dir) != NULL, "make a directory");
+    bench_must(loop_new(&s->loop, &err) == 0, err.msg);
+}
+
+/* Its standard output ends up in *ret_out; what it complains about, in ours. */
+static void spawn(struct server *s, struct arena *a, int *ret_out)
+{
+    char *data = str_cstr(a, str_fmt(a, "%s/data", s->dir));
+    char *kubeconfig = str_cstr(a, str_fmt(a, "%s/kubeconfig", s->dir));
+    const char *argv[] = {"reeve",       "up",           "--data-dir", data, "--listen",
+                          "127.0.0.1:0", "--kubeconfig", kubeconfig,   NULL};
+    char *log = str_cstr(a, str_fmt(a, "%s/log", s->dir));
+    posix_spawn_file_actions_t files;
+    int out[2];
+    bench_must(pipe2(out, O_CLOEXEC) == 0, "pipe");
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    errno = posix_spawn(&s->pid, s->binary, &files, NULL, (char *const *)argv, environ);
+    bench_must(errno == 0, s->binary);
+    posix_spawn_file_actions_destroy(&files);
+    close(out[1]);
+    *ret_out = out[0];
+}
+
+double server_start(struct server *s)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    double start = bench_now();
+    char greeting[16];
+    int out;
+    spawn(s, &scratch, &out);
+    bench_must(read(out, greeting, sizeof greeting) > 0, "the server did not start");
+    read_kubeconfig(s);
+    struct links *link = links_open(s, 1, false);
+    links_ask(link, &scratch, &(struct question){.target = S("/readyz")});
+    double took = bench_now() - start;
+    links_close(link);
+    close(out);
+    return took;
+}
+
+void server_stop(struct server *s)
+{
+    int status;
+    bench_must(kill(s->pid, SIGTERM) == 0 && waitpid(s->pid, &status, 0) == s->pid, "end the server");
+    bench_must(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the server did not end well");
+    s->pid = 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+void server_done(struct server *s)
+{
+    if (s->pid)
+        server_stop(s);
+    (void)nftw(s->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    tls_unref(s->h1);
+    tls_unref(s->h2);
+    loop_free(s->loop);
+    arena_done(&s->arena);
+}
+
+double server_cpu(const struct server *s)
+{
+    clockid_t clock;
+    struct timespec t;
+    bench_must(clock_getcpuclockid(s->pid, &clock) == 0 && clock_gettime(clock, &t) == 0, "CPU time");
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double kilobytes(str status, str name)
+{
+    str number, unit;
+    uint64_t n;
+    bench_must(str_cut(field(status, name), ' ', &number, &unit) && str_to_uint64(number, &n), name.p);
+    return (double)n * 1024;
+}
+
+struct server_memory server_memory(const struct server *s)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    str status = read_all(&scratch, str_cstr(&scratch, str_fmt(&scratch, "/proc/%d/status", (int)s->pid)));
+    return (struct server_memory){kilobytes(status, S("RssAnon")), kilobytes(status, S("RssFile"))};
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the program under measurement, in a process and a data directory of its own: started, looked at, ended.
+ * Owns: the process, its directory, and the credentials to talk to it.
+ * Threads: one.
+ * Errors: what fails ends the benchmark, in words. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#include <sys/types.h>
+
+struct loop;
+struct tls_context;
+
+struct server {
+    const char *binary;
+    struct arena arena;
+    struct loop *loop;
+    char *dir;
+    pid_t pid; /* 0: not running */
+    uint16_t port;
+    struct tls_context *h1, *h2; /* an administrator's */
+};
+
+struct server_memory {
+    double anon,
+        file; /* resident bytes: of its own, and of mapped files, which the system takes back when it wants them */
+};
+
+_Noreturn void bench_die(const char *what);
+static inline void bench_must(bool ok, const char *what)
+{
+    if (!ok)
+        bench_die(what);
+}
+
+/* Sorts. */
+double bench_median(double *values, size_t n);
+double bench_now(void);
+
+/* An empty directory; nothing runs yet. */
+void server_init(struct server *s, const char *binary);
+/* Seconds until GET /readyz was answered with 200. */
+double server_start(struct server *s);
+/* With SIGTERM, and waits. */
+void server_stop(struct server *s);
+void server_done(struct server *s);
+
+/* Seconds of CPU time since it began, of all its threads, the kernel's share included. */
+double server_cpu(const struct server *s);
+struct server_memory server_memory(const struct server *s);
