@@ -12,11 +12,10 @@
 #define SECOND INT64_C(1000000000)
 
 struct met {
-    const char *method, *api_version, *kind;
-    unsigned verb;
-    const char *namespace, *name, *subresource, *content_type, *path;
-    int status;
+    const char *method, *api_version, *kind, *namespace, *name, *subresource, *content_type, *path;
     int64_t took;
+    unsigned verb;
+    int status;
 };
 
 static void meet(struct world *w, const struct met *m)
