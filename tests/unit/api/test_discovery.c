@@ -48,12 +48,13 @@ static void older_clients_get_the_version_they_know(void **state)
 
 static void the_first_form_that_we_know_counts(void **state)
 {
+    static const char json_first[] = "Accept: application/json," V2;
     static const char *const old[] = {
         NULL,
         "Accept: application/json",
         "Accept: application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList,application/json",
         "Accept: application/vnd.kubernetes.protobuf,application/json",
-        "Accept: application/json," V2,
+        json_first,
     };
     for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) {
         struct ask a ASK_SCOPE = {0};
