@@ -277,12 +277,7 @@ static void serve_object(struct api_request *r)
 {
     const struct route *route = &r->route;
     if (route->verb == VERB_CREATE && is_custom_terminating(route)) {
-        struct status_args args = {
-            .code = ERR_METHOD_NOT_ALLOWED,
-            .message = S("create not allowed while custom resource definition is terminating"),
-            .about = {route->group, route->resource, {0}},
-        };
-        struct json status = status_build(r->arena, &args);
+        struct json status = write_terminating(r->arena, route->kind);
         api_refuse(r, &status);
         return;
     }

@@ -19,3 +19,6 @@ void write_update(struct api_request *r); /* PUT, subresources included */
 void write_patch(struct api_request *r);  /* JSON, merge and strategic merge patches; apply */
 void write_delete(struct api_request *r);
 void write_delete_collection(struct api_request *r);
+
+/* The refusal of a new resource whose definition is on its way out. */
+struct json write_terminating(struct arena *a, const struct kind *kind);

@@ -284,7 +284,7 @@ enum write_step write_next_create(struct write *w)
     bool is_post = w->name.n == 0;
     w->is_create = true;
     w->code = 201;
-    if (!mutate(w) || !may_grant(w))
+    if (!write_crd_stays(w) || !mutate(w) || !may_grant(w))
         return WRITE_REFUSED;
     if (fill_new(w, &has_version, &err) < 0)
         return write_failed(w, &err);

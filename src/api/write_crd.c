@@ -134,6 +134,30 @@ void write_crd_leave(struct write *w)
 
 /* ---- Going. ---- */
 
+struct json write_terminating(struct arena *a, const struct kind *kind)
+{
+    struct status_args args = {
+        .code = ERR_METHOD_NOT_ALLOWED,
+        .message = S("create not allowed while custom resource definition is terminating"),
+        .about = {str_of(kind->group), str_of(kind->plural), {0}},
+    };
+    return status_build(a, &args);
+}
+
+bool write_crd_stays(struct write *w)
+{
+    const struct kind *kind = w->kind;
+    if (!(kind->flags & KIND_CUSTOM))
+        return true;
+    const struct kind *now =
+        registry_by_path(w->api->registry, str_of(kind->group), str_of(kind->version), str_of(kind->plural));
+    bool is_there = now && now->namespaced == kind->namespaced;
+    if (is_there && (now->verbs & VERB_CREATE))
+        return true;
+    w->status = is_there ? write_terminating(&w->work, kind) : status_no_such_resource(&w->work);
+    return false;
+}
+
 bool write_crd_mark(struct write *w)
 {
     static const struct condition terminating = {

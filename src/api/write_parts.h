@@ -139,5 +139,8 @@ void write_crd_settle(struct write *w);
  * may not enter yet is run again later. Whoever entered must leave. */
 bool write_crd_enter(struct write *w);
 void write_crd_leave(struct write *w);
+/* Whether new resources of w->kind may still come; else refused. Asked in every attempt: what defines the kind may have gone or
+ * changed since the request was taken in. */
+bool write_crd_stays(struct write *w);
 /* In place: the first request to delete one only marks it: its resources go first. False: it was marked before. */
 bool write_crd_mark(struct write *w);
