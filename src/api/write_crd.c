@@ -7,6 +7,8 @@
 #include "object/conditions.h"
 #include "object/object.h"
 
+#include <stdlib.h>
+
 bool write_is_crd(const struct kind *kind)
 {
     return strcmp(kind->plural, "customresourcedefinitions") == 0 && strcmp(kind->group, "apiextensions.k8s.io") == 0;
@@ -59,7 +61,12 @@ static void add_name(struct write *w, const struct json *name)
         *vec_push(w->r->arena, &w->crd_names) = str_dup(w->r->arena, json_text(name));
 }
 
-/* All the names it asks for: those of resources and those of kinds are apart by their case. */
+static int by_text(const void *l, const void *r)
+{
+    return str_cmp(*(const str *)l, *(const str *)r);
+}
+
+/* All the names it asks for, in order: those of resources and those of kinds are apart by their case. */
 static void note_names(struct write *w)
 {
     const struct json *names = json_dig(&w->next, "spec.names");
@@ -70,16 +77,19 @@ static void note_names(struct write *w)
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         add_name(w, json_get(names, str_of(single[i])));
     json_each_item(shorts, name) add_name(w, name);
+    if (w->crd_names.n)
+        qsort(w->crd_names.p, w->crd_names.n, sizeof *w->crd_names.p, by_text);
 }
 
 static bool clash(const struct write *l, const struct write *r)
 {
     if (l == r || !str_eq(l->crd_group, r->crd_group))
         return false;
-    vec_each(&l->crd_names, mine) vec_each(&r->crd_names, theirs)
-    {
-        if (str_eq(*mine, *theirs))
+    for (size_t i = 0, k = 0; i < l->crd_names.n && k < r->crd_names.n;) { /* there may be tens of thousands */
+        int order = str_cmp(l->crd_names.p[i], r->crd_names.p[k]);
+        if (order == 0)
             return true;
+        order < 0 ? i++ : k++;
     }
     return false;
 }
