@@ -416,6 +416,22 @@ static void test_hang_up(void **state)
     create(s, 30, 1, 0); /* nobody is there to be told */
 }
 
+/* The time of one that hung up runs out for nobody. */
+static void test_hang_up_in_time(void **state)
+{
+    struct site *s = *state;
+    struct client gone, stays;
+    start(s, &gone, "watch=1&timeoutSeconds=1");
+    take_all(s, &gone, 4096);
+    hang_up(&gone);
+    start(s, &stays, "watch=1&timeoutSeconds=1");
+    take_all(s, &stays, 4096);
+    while (!stays.is_resumed)
+        loop_turn(s->loop, -1);
+    assert_int_equal(take(&stays, 4096), HTTP_END);
+    hang_up(&stays);
+}
+
 /* A watch that waits holds neither its request nor a queue; those that look alike share one text of an event. */
 static void test_idle(void **state)
 {
@@ -475,10 +491,9 @@ static void test_bookmark_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_SITE(test_slow_client), WITH_SITE(test_any_pace),
-        WITH_SITE(test_cut_off),     WITH_SITE(test_step_aside),
-        WITH_SITE(test_hang_up),     WITH_SITE(test_idle),
-        WITH_SITE(test_drain),       cmocka_unit_test(test_bookmark_times),
+        WITH_SITE(test_slow_client), WITH_SITE(test_any_pace), WITH_SITE(test_cut_off),
+        WITH_SITE(test_step_aside),  WITH_SITE(test_hang_up),  WITH_SITE(test_hang_up_in_time),
+        WITH_SITE(test_idle),        WITH_SITE(test_drain),    cmocka_unit_test(test_bookmark_times),
     };
     return cmocka_run_group_tests_name("api/watch", tests, NULL, NULL);
 }
