@@ -34,6 +34,7 @@ struct patching {
     const struct kind *kind;
     struct json patch;
     struct json_notes duplicates; /* in the patch itself */
+    struct strict_notes notes;    /* about the patch, then about what came of it */
     struct json patched;
 };
 
@@ -43,7 +44,7 @@ static int refuse(struct write *w, struct json status)
     return ERR_BAD_REQUEST;
 }
 
-static const char *type_of(const struct json *v)
+const char *patch_go_type(const struct json *v)
 {
     static const char *const names[] = {"null", "bool", "number", "number", "number", "string", "array", "object"};
     return names[json_type(v)];
@@ -58,6 +59,54 @@ static int undecodable(struct patching *p, const char *why)
     return refuse(w, status_bad_request(&w->work, decode_show(&w->work, text)));
 }
 
+static const char *const operation_fields[] = {"op", "path", "from", "value"};
+
+static bool is_operation_field(str key)
+{
+    for (size_t i = 0; i < sizeof operation_fields / sizeof *operation_fields; i++)
+        if (str_eq(key, str_of(operation_fields[i])))
+            return true;
+    return false;
+}
+
+static int check_operation(struct patching *p, size_t at, const struct json *operation)
+{
+    struct arena *a = &p->w->work;
+    struct err err = {0};
+    bool is_quiet = p->w->options.strictness == STRICTNESS_IGNORE;
+    if (!json_is_obj(operation) && !json_is_null(operation)) {
+        err_set(&err, ERR_BAD_REQUEST, "json: cannot unmarshal %s into Go value of type %s", patch_go_type(operation),
+                is_quiet ? "jsonpatch.Operation" : "handlers.jsonPatchOp");
+        return undecodable(p, err.msg);
+    }
+    json_each_member(operation, m)
+    {
+        str key = json_key(m);
+        if (is_quiet)
+            break;
+        if (!is_operation_field(key)) {
+            strict_note_unknown(a, &p->notes, str_fmt(a, "[%zu].%.*s", at, STR(key)));
+        } else if (!str_eq(key, S("value")) && !json_is_str(&m->val) && !json_is_null(&m->val)) {
+            err_set(&err, ERR_BAD_REQUEST,
+                    "json: cannot unmarshal %s into Go struct field jsonPatchOp.%.*s of type string",
+                    patch_go_type(&m->val), STR(key));
+            return undecodable(p, err.msg);
+        }
+    }
+    return 0;
+}
+
+/* Before any of them counts, all must look like operations. */
+static int check_operations(struct patching *p)
+{
+    for (size_t i = 0; i < p->patch.n; i++) {
+        int rc = check_operation(p, i, &p->patch.items[i]);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
 static int read_patch(struct patching *p)
 {
     struct write *w = p->w;
@@ -66,12 +115,14 @@ static int read_patch(struct patching *p)
     if (json_decode(&w->work, w->r->x->body, NULL, &p->duplicates, &p->patch, &err) < 0)
         return err.code == ERR_TOO_LARGE ? refuse(w, status_of_err(&w->work, &err)) : undecodable(p, err.msg);
     if (is_list ? json_is_arr(&p->patch) : json_is_obj(&p->patch))
-        return 0;
+        return is_list ? check_operations(p) : 0;
+    if (json_is_null(&p->patch) && str_eq(w->patch_type, PATCH_MERGE))
+        return refuse(w, status_bad_request(&w->work, S("Invalid JSON Patch")));
     if (json_is_null(&p->patch)) { /* Go decodes null into an empty value */
         p->patch = is_list ? json_arr() : json_obj();
         return 0;
     }
-    err_set(&err, ERR_BAD_REQUEST, "json: cannot unmarshal %s into Go value of type %s", type_of(&p->patch),
+    err_set(&err, ERR_BAD_REQUEST, "json: cannot unmarshal %s into Go value of type %s", patch_go_type(&p->patch),
             is_list ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
     return undecodable(p, err.msg);
 }
@@ -140,34 +191,49 @@ static bool is_same_kind(const struct patching *p)
            str_eq(object_api_version(&p->patched), decode_api_version(&w->work, p->kind));
 }
 
+/* Strategic patches change a value that has a type already: the names for it do not matter. */
+static void restore_kind(struct patching *p)
+{
+    struct arena *a = &p->w->work;
+    const struct json *kind = json_get(&p->patched, S("kind")), *version = json_get(&p->patched, S("apiVersion"));
+    if (!kind || json_is_str(kind) || json_is_null(kind))
+        json_set(a, &p->patched, S("kind"), json_str(str_of(p->kind->kind)));
+    if (!version || json_is_str(version) || json_is_null(version))
+        json_set(a, &p->patched, S("apiVersion"), json_str(decode_api_version(a, p->kind)));
+}
+
+/* What is odd about the patch itself. */
+static void note_patch(struct patching *p)
+{
+    struct arena *a = &p->w->work;
+    vec_each(&p->duplicates.duplicates, path) strict_note_duplicate(a, &p->notes, *path);
+    if (str_eq(p->w->patch_type, PATCH_JSON))
+        vec_each(&p->notes.list, note) *note = str_fmt(a, "json patch %.*s", STR(*note));
+}
+
 static int decode_result(struct patching *p)
 {
     struct write *w = p->w;
     struct err err = {0};
-    struct strict_notes notes = {0};
-    bool is_list = str_eq(w->patch_type, PATCH_JSON);
     bool is_quiet = w->options.strictness == STRICTNESS_IGNORE;
+    if (str_eq(w->patch_type, PATCH_STRATEGIC))
+        restore_kind(p);
     if (!is_same_kind(p))
         return invalid(p, str_fmt(&w->work,
                                   "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
                                   "\"pkg/api/legacyscheme/scheme.go:30\"",
                                   STR(object_kind(&p->patched)), STR(object_api_version(&p->patched))));
-    for (size_t i = 0; !is_quiet && i < p->duplicates.duplicates.n; i++) {
-        strict_note_duplicate(&w->work, &notes, p->duplicates.duplicates.p[i]);
-        if (is_list) {
-            str *note = &notes.list.p[notes.list.n - 1];
-            *note = str_fmt(&w->work, "json patch %.*s", STR(*note));
-        }
-    }
+    if (!is_quiet)
+        note_patch(p);
     struct json object = json_dup(&w->work, &p->patched);
-    if (decode_object(w->api, &w->work, p->kind, &object, NULL, is_quiet ? NULL : &notes, &err) < 0)
+    if (decode_object(w->api, &w->work, p->kind, &object, NULL, is_quiet ? NULL : &p->notes, &err) < 0)
         return invalid(p, decode_show(&w->work, str_of(err.msg)));
-    if (notes.list.n && w->options.strictness == STRICTNESS_STRICT) {
+    if (p->notes.list.n && w->options.strictness == STRICTNESS_STRICT) {
         struct buf why = {.arena = &w->work};
-        strict_notes_format(&why, &notes);
+        strict_notes_format(&why, &p->notes);
         return invalid(p, buf_str(&why));
     }
-    write_warn_all(w, &notes);
+    write_warn_all(w, &p->notes);
     p->patched = object;
     return 0;
 }

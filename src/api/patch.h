@@ -15,6 +15,9 @@
 /* Reads the Content-Type into w->patch_type; false, with w->status set, when it is none of those that this kind takes. */
 bool patch_type_parse(struct write *w, const struct kind *kind);
 
+/* What Go's decoder calls a value: "number", "array". */
+const char *patch_go_type(const struct json *v);
+
 /* The tree `doc`, an object of this kind, as the patch wants it: decoded, defaulted, a tree of its own. Fields that nobody
  * knows are warned about or refused. */
 int patch_apply(struct write *w, const struct kind *kind, const struct json *doc, struct json *ret);

@@ -116,11 +116,12 @@ static enum write_step build_apply(struct write *w)
     if (!w->exists && w->subresource.n)
         return write_refused(w, status_not_found(&w->work, write_subject(w, w->name)));
     if (yaml_decode(&w->work, w->r->x->body, NULL, &duplicates, &config, &err) < 0)
-        return refuse_yaml(w, "error decoding YAML", err.msg);
-    if (!json_is_obj(&config) && !json_is_null(&config))
-        return refuse_yaml(w, "error decoding YAML",
-                           "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal this into Go value of "
-                           "type map[string]interface {}");
+        return refuse_yaml(w, "error decoding YAML: error converting YAML to JSON", err.msg);
+    if (!json_is_obj(&config) && !json_is_null(&config)) {
+        err_set(&err, ERR_BAD_REQUEST, "json: cannot unmarshal %s into Go value of type map[string]interface {}",
+                patch_go_type(&config));
+        return refuse_yaml(w, "error decoding YAML: error unmarshaling JSON: while decoding JSON", err.msg);
+    }
     return merge(w, &config, &duplicates);
 }
 
