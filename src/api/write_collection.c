@@ -3,6 +3,7 @@
  * the list of what was there. */
 #include "api/write_parts.h"
 
+#include "api/page.h"
 #include "api/read.h"
 #include "api/value.h"
 #include "object/object.h"
@@ -187,13 +188,60 @@ static void fill(struct collection *c)
         finish(c);
 }
 
+/* Behind which object, as a list that is continued. */
+static int place_behind(struct write *w, const struct read_options *options, struct store_range *range)
+{
+    struct err err = {0};
+    struct page_token token;
+    if (page_token_parse(w->r->arena, options->continue_token, false, &token, &err) < 0) {
+        (void)err_wrap(&err, "invalid continue token");
+        w->status = status_of_err(&w->work, &err);
+        return err.code;
+    }
+    if (options->resource_version.n && !str_eq(options->resource_version, S("0"))) {
+        w->status = status_bad_request(&w->work, S("specifying resource version is not allowed when using continue"));
+        return ERR_BAD_REQUEST;
+    }
+    range->at = token.revision < 0 ? 0 : (rev)token.revision;
+    range->after_namespace = range->namespace;
+    range->after_name = str_dup(w->r->arena, token.name);
+    return 0;
+}
+
+/* Where the walk goes, and as of which revision: that of the client if it names one. */
+static int place_walk(struct write *w, const struct read_options *options, struct store_range *range)
+{
+    rev current = store_revision(w->api->store);
+    str why;
+    *range = (struct store_range){.table = api_table(w->api, w->kind),
+                                  .namespace = w->kind->namespaced ? w->namespace : (str){0}};
+    if (options->continue_token.n) {
+        int rc = place_behind(w, options, range);
+        if (rc < 0)
+            return rc;
+    } else if (!read_revision_parse(&w->work, options->resource_version, &range->at, &why)) {
+        w->status = status_bad_request(&w->work, str_fmt(&w->work, "invalid resource version: %.*s", STR(why)));
+        return ERR_BAD_REQUEST;
+    }
+    if (range->at > current) {
+        w->status = status_version_too_large(&w->work, range->at, current);
+        return ERR_TIMEOUT;
+    }
+    if (range->at && range->at < store_oldest(w->api->store)) {
+        w->status = status_expired(&w->work, S("The resourceVersion for the provided list is too old."));
+        return ERR_EXPIRED;
+    }
+    return 0;
+}
+
 void write_delete_collection(struct api_request *r)
 {
     struct write *w;
     struct read_options options;
+    struct store_range range;
     if (!write_begin(r, NULL, &w) || !read_options_parse(r, &options))
         return;
-    if (write_delete_options_parse(w) < 0) {
+    if (write_delete_options_parse(w) < 0 || place_walk(w, &options, &range) < 0) {
         write_refuse(w, w->status);
         return;
     }
@@ -202,8 +250,6 @@ void write_delete_collection(struct api_request *r)
         abort();
     c->w = w;
     c->options = options;
-    struct store_range range = {.table = api_table(w->api, w->kind),
-                                .namespace = w->kind->namespaced ? w->namespace : (str){0}};
     c->walk = store_list_open(w->api->store, &range);
     fill(c);
 }

@@ -28,10 +28,10 @@ static enum write_step build(struct write *w)
     if (rc < 0 && rc != ERR_NOT_FOUND)
         return write_failed(w, &err);
     bool creates = !w->exists && w->subresource.n == 0 && (w->kind->flags & KIND_CREATE_ON_PUT);
-    if (!w->exists && !creates)
-        return write_refused(w, status_not_found(&w->work, write_subject(w, w->name)));
     if (!is_meant(w))
         return WRITE_REFUSED;
+    if (!w->exists && !creates)
+        return write_refused(w, status_not_found(&w->work, write_subject(w, w->name)));
     write_track(w);
     return creates ? write_next_create(w) : write_next_update(w);
 }

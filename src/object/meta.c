@@ -146,7 +146,7 @@ int meta_check_uid(struct arena *a, const struct kind *kind, const struct json *
     if (sent.n == 0 || str_eq(sent, stored))
         return 0;
     *ret_status = status_conflict(
-        a, subject(kind, current),
+        a, subject(kind, object),
         str_fmt(a, "Precondition failed: UID in precondition: %.*s, UID in object meta: %.*s", STR(sent), STR(stored)));
     return ERR_CONFLICT;
 }
