@@ -178,11 +178,18 @@ void api_refuse(struct api_request *r, const struct json *status)
         head_add(&own, S("X-Content-Type-Options"), S("nosniff"));
     if (code == 401)
         head_add(&own, S("WWW-Authenticate"), S("Bearer"));
-    bool is_pretty = code == 406 || negotiate_is_pretty(r);
+    enum media media;
+    bool is_wanted = negotiate_refusal(r, &media);
+    bool is_pretty = (code == 406 && !is_wanted) || negotiate_is_pretty(r);
     struct buf b = {.arena = r->arena};
-    json_encode(&b, status, is_pretty ? JSON_PRETTY : 0);
-    buf_add_char(&b, '\n');
-    send(r, code, S("application/json"), (struct http_headers){own.p, own.n}, buf_str(&b));
+    if (media == MEDIA_YAML) {
+        yaml_encode(&b, status);
+    } else {
+        json_encode(&b, status, is_pretty ? JSON_PRETTY : 0);
+        buf_add_char(&b, '\n');
+    }
+    str type = media == MEDIA_YAML ? S("application/yaml") : S("application/json");
+    send(r, code, type, (struct http_headers){own.p, own.n}, buf_str(&b));
 }
 
 void api_refuse_err(struct api_request *r, const struct err *err)

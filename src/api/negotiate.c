@@ -75,16 +75,16 @@ static size_t clauses_parse(str header, struct clause *clauses)
     return n;
 }
 
-/* Only the whole wildcard counts: one for subtypes alone is nothing to the real server either. */
 static bool media_of(const struct clause *c, unsigned allowed, enum media *ret)
 {
     bool is_any = str_eq(c->type, S("*")) && str_eq(c->subtype, S("*"));
-    if (is_any || (str_eq(c->type, S("application")) && str_eq(c->subtype, S("json")))) {
+    bool is_ours = str_eq(c->type, S("application"));
+    if (is_any || (is_ours && (str_eq(c->subtype, S("json")) || str_eq(c->subtype, S("*"))))) {
         *ret = MEDIA_JSON;
         return true;
     }
     *ret = MEDIA_YAML;
-    return (allowed & ACCEPT_YAML) && str_eq(c->type, S("application")) && str_eq(c->subtype, S("yaml"));
+    return (allowed & ACCEPT_YAML) && is_ours && str_eq(c->subtype, S("yaml"));
 }
 
 static bool is_discovery(const struct clause *c, struct accept *ret)
@@ -130,6 +130,64 @@ bool negotiate_is_pretty(const struct api_request *r)
                                              : is_browser(http_header(r->x, S("user-agent")));
 }
 
+bool negotiate_refusal(const struct api_request *r, enum media *ret)
+{
+    struct clause clauses[CLAUSES_MAX];
+    str header = http_header(r->x, S("accept"));
+    size_t n = clauses_parse(header, clauses);
+    *ret = MEDIA_JSON;
+    if (header.n == 0)
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if (clauses[i].as.n == 0 && media_of(&clauses[i], ACCEPT_YAML, ret))
+            return true;
+    *ret = MEDIA_JSON;
+    return false;
+}
+
+/* ---- Answers that nobody would take. ---- */
+
+static const char types_of_object[] = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+static const char types_of_watch[] = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
+/* Kubernetes sends requests for built-in kinds through a router first. That compares types letter by letter, whatever their
+ * parameters, and knows no wildcard for subtypes. */
+static bool router_takes(str header)
+{
+    static const char *const known[] = {"*/*", "application/json", "application/yaml",
+                                        "application/vnd.kubernetes.protobuf"};
+    while (header.n) {
+        str one, type, params;
+        str_cut(header, ',', &one, &header);
+        str_cut(one, ';', &type, &params);
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (str_eq(str_trim(type), str_of(known[i])))
+                return true;
+    }
+    return false;
+}
+
+static bool is_routed(const struct api_request *r)
+{
+    return r->route.kind && !(r->route.kind->flags & KIND_CUSTOM);
+}
+
+static void refuse_route(struct api_request *r)
+{
+    bool is_list = r->route.verb & (VERB_LIST | VERB_WATCH);
+    struct json status = status_no_representation(
+        r->arena, str_fmt(r->arena, "%s%s%s", types_of_object, is_list ? ", " : "", is_list ? types_of_watch : ""));
+    api_refuse(r, &status);
+}
+
+static void refuse_types(struct api_request *r)
+{
+    enum media media;
+    bool is_stream = r->route.verb == VERB_WATCH && negotiate_refusal(r, &media) && media == MEDIA_YAML;
+    struct json status = status_not_acceptable(r->arena, str_of(is_stream ? types_of_watch : types_of_object));
+    api_refuse(r, &status);
+}
+
 bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret)
 {
     struct clause clauses[CLAUSES_MAX];
@@ -138,15 +196,17 @@ bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret)
     *ret = r->accept = (struct accept){.is_pretty = negotiate_is_pretty(r)};
     if (header.n == 0)
         return true;
+    if (is_routed(r) && !router_takes(header)) {
+        refuse_route(r);
+        return false;
+    }
     for (size_t i = 0; i < n; i++)
         if (media_of(&clauses[i], allowed, &ret->media) && form_of(&clauses[i], allowed, ret)) {
             r->accept = *ret;
             return true;
         }
     *ret = (struct accept){0};
-    struct json status =
-        status_not_acceptable(r->arena, S("application/json, application/yaml, application/vnd.kubernetes.protobuf"));
-    api_refuse(r, &status);
+    refuse_types(r);
     return false;
 }
 

@@ -327,6 +327,10 @@ static void serve_resource(struct api_request *r)
     }
     if (kind->flags & KIND_DEPRECATED)
         api_warn(r, str_of(kind->deprecation_warning));
+    if (str_eq(r->x->method, S("HEAD"))) { /* may be asked by whoever may get, but nothing answers it */
+        refuse_method(r);
+        return;
+    }
     if (r->x->is_too_large) {
         struct json status = status_too_large(r->arena, JSON_MAX_BYTES);
         api_refuse(r, &status);
@@ -369,7 +373,8 @@ static struct api_request *begin(struct api *api, struct http_exchange *x)
 static bool parse(struct api_request *r)
 {
     struct err err;
-    if (query_parse(r->arena, r->x->query, &r->query, &err) == 0 && route_parse(r, &err) == 0)
+    if (query_parse(r->arena, r->x->query, &r->query, &err) == 0 && route_parse(r, &err) == 0 &&
+        (r->route.verb == VERB_WATCH || query_timeout_check(r->arena, &r->query, &err) == 0))
         return true;
     api_refuse_err(r, &err);
     return false;

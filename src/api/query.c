@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/request.h"
 
+#include "object/field_error.h"
+
 enum { OPTIONS_MAX = 1000 };
 
 static int hex_digit(char c)
@@ -108,4 +110,84 @@ bool query_true(const struct query *q, str name)
         if (str_eq(value, str_of(words[i])))
             return true;
     return false;
+}
+
+/* ---- Durations. ---- */
+
+/* Nanoseconds of one unit; 0: there is no such unit. */
+static double unit_ns(str unit)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1},   {"us", 1e3}, {"\u00b5s", 1e3}, {"\u03bcs", 1e3},
+                 {"ms", 1e6}, {"s", 1e9},  {"m", 60e9},      {"h", 3600e9}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (str_eq(unit, str_of(units[i].name)))
+            return units[i].ns;
+    return 0;
+}
+
+static size_t digits(str s, double *value)
+{
+    size_t n = 0;
+    for (; n < s.n && s.p[n] >= '0' && s.p[n] <= '9'; n++)
+        *value = *value * 10 + (s.p[n] - '0');
+    return n;
+}
+
+enum duration { DURATION_GOOD, DURATION_BAD, DURATION_NO_UNIT, DURATION_UNKNOWN_UNIT };
+
+/* One number with its unit, "1.5h"; *rest moves behind it. */
+static enum duration take_part(str *rest, double *sum, str *ret_unit)
+{
+    double whole = 0, ignored = 0;
+    size_t n = digits(*rest, &whole), n_fraction = 0;
+    str s = str_from(*rest, n);
+    if (s.n && s.p[0] == '.') {
+        n_fraction = digits(str_from(s, 1), &ignored);
+        s = str_from(s, 1 + n_fraction);
+    }
+    if (n + n_fraction == 0)
+        return DURATION_BAD;
+    size_t end = 0;
+    while (end < s.n && s.p[end] != '.' && (s.p[end] < '0' || s.p[end] > '9'))
+        end++;
+    if (end == 0)
+        return DURATION_NO_UNIT;
+    *ret_unit = str_upto(s, end);
+    *rest = str_from(s, end);
+    double ns = unit_ns(*ret_unit);
+    *sum += whole * ns;
+    return ns == 0 ? DURATION_UNKNOWN_UNIT : *sum > (double)INT64_MAX ? DURATION_BAD : DURATION_GOOD;
+}
+
+static enum duration duration_check(str text, str *ret_unit)
+{
+    double sum = 0;
+    enum duration last = DURATION_GOOD;
+    if (text.n && (text.p[0] == '-' || text.p[0] == '+'))
+        text = str_from(text, 1);
+    if (str_eq(text, S("0")))
+        return DURATION_GOOD;
+    if (text.n == 0)
+        return DURATION_BAD;
+    while (text.n && last == DURATION_GOOD)
+        last = take_part(&text, &sum, ret_unit);
+    return last;
+}
+
+int query_timeout_check(struct arena *a, const struct query *q, struct err *err)
+{
+    static const char where[] = "invalid timeout specified in the request URL - time:";
+    str text = query_get(q, S("timeout")), unit = {0};
+    enum duration found = text.n ? duration_check(text, &unit) : DURATION_GOOD;
+    if (found == DURATION_GOOD)
+        return 0;
+    str shown = field_quote(a, text);
+    if (found == DURATION_UNKNOWN_UNIT)
+        return err_set(err, ERR_BAD_REQUEST, "%s unknown unit %.*s in duration %.*s", where, STR(field_quote(a, unit)),
+                       STR(shown));
+    return err_set(err, ERR_BAD_REQUEST, "%s %s duration %.*s", where,
+                   found == DURATION_NO_UNIT ? "missing unit in" : "invalid", STR(shown));
 }

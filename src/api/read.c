@@ -64,13 +64,24 @@ static bool refuse_list_form(struct api_request *r, const struct accept *accept)
     return true;
 }
 
+/* export was dropped in 1.21; ignoring it would give more than was asked for. */
+static bool refuse_export(struct api_request *r)
+{
+    if (r->route.subresource.n || !query_flag(&r->query, S("export")))
+        return false;
+    struct json status =
+        status_bad_request(r->arena, S("the export parameter, deprecated since v1.14, is no longer supported"));
+    api_refuse(r, &status);
+    return true;
+}
+
 void read_get(struct api_request *r)
 {
     struct get *g = ARENA_NEW(r->arena, struct get);
     rev wanted;
     str why;
     if (!negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &g->accept) || refuse_list_form(r, &g->accept) ||
-        !view_of_request(r, &g->accept, &g->view))
+        !view_of_request(r, &g->accept, &g->view) || refuse_export(r))
         return;
     if (!read_revision_parse(r->arena, query_get(&r->query, S("resourceVersion")), &wanted, &why)) {
         struct json status = status_unknown(r->arena, why);

@@ -58,6 +58,8 @@ bool query_has(const struct query *q, str name);
 bool query_flag(const struct query *q, str name);
 /* As Go's ParseBool; what is not a boolean is false. */
 bool query_true(const struct query *q, str name);
+/* timeout=, if it is there, must be a duration as Go writes them: "1m30s". Requests never take as long as one may ask for. */
+int query_timeout_check(struct arena *a, const struct query *q, struct err *err);
 
 /* ---- How the answer is to look (negotiate.c). ---- */
 
@@ -76,6 +78,8 @@ enum { ACCEPT_TABLE = 1, ACCEPT_METADATA = 2, ACCEPT_YAML = 4, ACCEPT_DISCOVERY 
 /* Picks the first entry of the Accept header that can be served; allowed says which besides plain JSON. Refuses the request
  * with 406, and answers false, when there is none. */
 bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret);
+/* How a refusal is to look. False, and JSON, when the Accept header wants nothing that a Status can be. */
+bool negotiate_refusal(const struct api_request *r, enum media *ret);
 /* Which of these types ("application/json", NULL at the end) the Accept header likes best, the first if there is none; -1: none
  * of them. */
 int negotiate_type(const struct api_request *r, const char *const *types);

@@ -148,7 +148,7 @@ struct authz_attributes route_attributes(const struct api_request *r)
         .is_resource = true,
         .verb = route->is_watch_path ? S("watch")
                 : route->verb        ? str_of(verb_name(route->verb))
-                                     : str_lower(r->arena, r->x->method),
+                                     : (str){0},
         .group = route->group,
         .version = route->version,
         .resource = route->resource,

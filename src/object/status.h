@@ -82,6 +82,8 @@ struct json status_gone(struct arena *a, str message);
 struct json status_too_large(struct arena *a, size_t limit);
 struct json status_method_not_allowed(struct arena *a);
 struct json status_not_acceptable(struct arena *a, str accepted);
+/* The same, of requests that Kubernetes' router refuses. */
+struct json status_no_representation(struct arena *a, str available);
 struct json status_unsupported_media_type(struct arena *a, str accepted);
 /* A PATCH of a type nobody knows. */
 struct json status_unsupported_patch(struct arena *a);

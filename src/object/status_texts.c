@@ -247,6 +247,12 @@ struct json status_not_acceptable(struct arena *a, str accepted)
     return plain(a, ERR_NOT_ACCEPTABLE, str_fmt(a, "only the following media types are accepted: %.*s", STR(accepted)));
 }
 
+struct json status_no_representation(struct arena *a, str available)
+{
+    return blank_details(a, ERR_NOT_ACCEPTABLE,
+                         str_fmt(a, "406: Not Acceptable\n\nAvailable representations: %.*s", STR(available)));
+}
+
 struct json status_unsupported_media_type(struct arena *a, str accepted)
 {
     return plain(a, ERR_UNSUPPORTED_MEDIA_TYPE,
