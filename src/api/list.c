@@ -342,8 +342,10 @@ int list_tree(struct list *l, struct arena *a, struct json *ret, struct err *err
     int code;
     l->metadata_last = true; /* nothing was written yet: the walk itself finds the end of the page */
     while (l->looks = 0, (code = next(l, &item, err)) != 0) {
-        bytes += item.value.n;
-        if (code > 0 && bytes > LIST_TREE_MAX)
+        if (code == LIST_PAUSE)
+            continue; /* there is no turn to give: it is made in one go */
+        bytes += code > 0 ? item.value.n : 0;
+        if (bytes > LIST_TREE_MAX)
             return err_set(err, ERR_TOO_LARGE, "the list is too large to be sent at once: ask for pages, or for JSON");
         struct json tree;
         if (code > 0)

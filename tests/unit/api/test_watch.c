@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches whose clients take as much as they like, when they like, or go away: a whole server, and exchanges whose other end is
- * this file. What clients see of well-behaved ones is in tests/cases/api/watch_*.test. */
+ * this file. Lists that are looked through in turns are here too, as both walk alike. What clients see of well-behaved ones is in tests/cases/api/watch_*.test. */
 #include "api/watch_inside.h"
 
 #include <dirent.h>
@@ -388,6 +388,31 @@ static void test_step_aside(void **state)
     loop_turn(s->loop, 0);
 }
 
+static void listed(void *ctx, int status, struct http_headers headers, str body)
+{
+    assert_int_equal(status, 200);
+    assert_true(str_has_prefix(body, S("apiVersion: v1\nitems: []\nkind: ConfigMapList\n")));
+    *(bool *)ctx = true;
+}
+
+/* Nor does a list that is made in one go lose its way where others would have their turn. */
+static void test_list_of_none_among_many(void **state)
+{
+    struct site *s = *state;
+    bool is_listed = false;
+    create(s, 0, 2100, 0);
+    struct loopback_call call = {
+        .who = admin,
+        .method = S("GET"),
+        .target = S("/api/v1/namespaces/default/configmaps?labelSelector=a%3Db"),
+        .accept = S("application/yaml"),
+        .done = listed,
+        .ctx = &is_listed,
+    };
+    loopback_start(s->api, &call);
+    assert_true(is_listed);
+}
+
 /* Clients go away at any time; what was theirs goes with them. */
 static void test_hang_up(void **state)
 {
@@ -491,9 +516,16 @@ static void test_bookmark_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_SITE(test_slow_client), WITH_SITE(test_any_pace), WITH_SITE(test_cut_off),
-        WITH_SITE(test_step_aside),  WITH_SITE(test_hang_up),  WITH_SITE(test_hang_up_in_time),
-        WITH_SITE(test_idle),        WITH_SITE(test_drain),    cmocka_unit_test(test_bookmark_times),
+        WITH_SITE(test_slow_client),
+        WITH_SITE(test_any_pace),
+        WITH_SITE(test_cut_off),
+        WITH_SITE(test_step_aside),
+        WITH_SITE(test_list_of_none_among_many),
+        WITH_SITE(test_hang_up),
+        WITH_SITE(test_hang_up_in_time),
+        WITH_SITE(test_idle),
+        WITH_SITE(test_drain),
+        cmocka_unit_test(test_bookmark_times),
     };
     return cmocka_run_group_tests_name("api/watch", tests, NULL, NULL);
 }
