@@ -10,7 +10,7 @@ def walk(root, folders):
     found = []
     for folder in folders:
         for where, subfolders, names in os.walk(os.path.join(root, folder)):
-            subfolders[:] = sorted(name for name in subfolders if not name.startswith(('.', '__')))
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith(('.', '__', 'node_modules')))
             found += [os.path.relpath(os.path.join(where, name), root) for name in names]
     return sorted(found)
 

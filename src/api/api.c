@@ -123,8 +123,11 @@ static void make_parts(struct api *api)
     struct authn_options authn = {
         .clock = api->options.clock, .signer = api->options.signer, .find = find_object, .ctx = api};
     api->authn = authn_new(&authn);
-    api->facts = (struct admission_facts){
-        .authz = api->authz, .aggregates = api->options.no_aggregation ? NULL : api->aggregates, .get = fact_get, .kind_of = fact_kind_of, .ctx = api};
+    api->facts = (struct admission_facts){.authz = api->authz,
+                                          .aggregates = api->options.no_aggregation ? NULL : api->aggregates,
+                                          .get = fact_get,
+                                          .kind_of = fact_kind_of,
+                                          .ctx = api};
     api->schemas = schemas_new(api);
     api->watches = watch_hub_new(api);
     api->discovery = discovery_new(api);
