@@ -5,7 +5,8 @@
  * Errors: a code, and the Status that the client gets.
  *
  *   mutate    namespace is there and stays ─► requester recorded ─► ServiceAccounts ─► rules of aggregated roles
- *   validate  owners may be blocked
+ *             ─► sender of requests for certificates
+ *   validate  owners may be blocked ─► signers may be approved and signed for
  *
  * The first step stands there because Kubernetes asks for the namespace before it looks at the object. */
 #pragma once

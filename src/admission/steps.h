@@ -16,6 +16,10 @@ admission_step namespaces_step;
 admission_step requester_step;
 /* accounts.c: the ServiceAccount of a pod, and of a Secret that is to hold its token. */
 admission_step accounts_step;
+/* certificates.c: a request for a certificate says who sent it, and stays so; signers are approved and signed for by those who
+ * may. */
+admission_step certificates_step;
+admission_step signers_step;
 /* aggregation.c: an aggregated ClusterRole has the rules that its selectors select. */
 admission_step aggregation_step;
 /* owners.c: who blocks the deletion of an owner must be able to unblock it. */

@@ -10,7 +10,7 @@
 
 static const struct strategy_table *const tables[] = {
     &strategies_core,    &strategies_workload,  &strategies_pod,   &strategies_batch,
-    &strategies_network, &strategies_resources, &strategies_event,
+    &strategies_network, &strategies_resources, &strategies_event, &strategies_certificates,
 };
 
 /* Of kinds that have nothing special. */
@@ -178,6 +178,8 @@ void strategy_validate_update(struct field_errors *errs, const struct kind *kind
         validate_itself(errs, kind, object, current);
     else if (str_eq(subresource, S("finalize")))
         strategy_check_finalize(errs, object);
+    else if (str_eq(subresource, S("approval")))
+        strategy_check_approval(errs, object, current);
     else if (str_eq(subresource, S("status")) && is_crd(kind))
         crd_validate_status(errs, object);
     else if (str_eq(subresource, S("status")) && s->validate_status)

@@ -31,6 +31,7 @@ struct strategy_table {
 };
 
 extern const struct strategy_table strategies_batch;
+extern const struct strategy_table strategies_certificates;
 extern const struct strategy_table strategies_core;
 extern const struct strategy_table strategies_event;
 extern const struct strategy_table strategies_network;
@@ -40,5 +41,8 @@ extern const struct strategy_table strategies_workload;
 
 /* Of an update through the finalize subresource of a Namespace. */
 void strategy_check_finalize(struct field_errors *errs, const struct json *object);
+
+/* Of one through the approval subresource of a CertificateSigningRequest. */
+void strategy_check_approval(struct field_errors *errs, const struct json *object, const struct json *current);
 
 #define STRATEGIES(name, rows) const struct strategy_table name = {rows, sizeof(rows) / sizeof((rows)[0])}
