@@ -13,6 +13,7 @@
 enum {
     SERIES_MAX = 4096, /* sets of labels; what comes later is counted together, without labels */
     CODES_MAX = 24,    /* different codes in one set */
+    LABELS_ROOM = 512, /* for most sets; a longer one takes memory */
 };
 
 /* Upper ends in seconds, as kube-apiserver has them. */
@@ -106,6 +107,13 @@ static const char *path_label(str path)
     return "";
 }
 
+static void add_label(struct buf *b, str start, const char *value)
+{
+    buf_add_str(b, start);
+    buf_add_str(b, str_of(value));
+    buf_add_char(b, '"');
+}
+
 /* Only what the server itself knows becomes a label: kinds, their subresources, and the paths above. */
 static str labels_of(struct arena *a, const struct api_request *r)
 {
@@ -113,17 +121,21 @@ static str labels_of(struct arena *a, const struct api_request *r)
     const struct kind *k = route->kind;
     const struct kind_subresource *sub = k ? kind_subresource(k, route->subresource) : NULL;
     const char *scope = route->name.n ? "resource" : route->namespace.n ? "namespace" : "cluster";
-    return str_fmt(a, "group=\"%s\",resource=\"%s\",scope=\"%s\",subresource=\"%s\",verb=\"%s\",version=\"%s\"",
-                   k ? k->group : "", k ? k->plural : "", k ? scope : "",
-                   sub                  ? sub->name
-                   : route->is_resource ? ""
-                                        : path_label(route->path),
-                   verb_label(r), k ? k->version : "");
+    struct buf b = {.arena = a};
+    buf_grow(&b, LABELS_ROOM / 2);
+    add_label(&b, S("group=\""), k ? k->group : "");
+    add_label(&b, S(",resource=\""), k ? k->plural : "");
+    add_label(&b, S(",scope=\""), k ? scope : "");
+    add_label(&b, S(",subresource=\""), sub ? sub->name : route->is_resource ? "" : path_label(route->path));
+    add_label(&b, S(",verb=\""), verb_label(r));
+    add_label(&b, S(",version=\""), k ? k->version : "");
+    return buf_str(&b);
 }
 
 static struct series *series_of(struct metrics *m, const struct api_request *r)
 {
-    struct arena scratch ARENA_SCOPE = {0};
+    char room[LABELS_ROOM];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     str labels = labels_of(&scratch, r);
     struct series *s = map_get(&m->known, labels);
     if (s || m->all.n >= SERIES_MAX)

@@ -142,8 +142,9 @@ static void print_type(struct buf *b, const struct kind *kind)
 static void print_revision(struct buf *b, str before, str after, rev revision)
 {
     bool is_first = before.p[before.n - 1] == '{', is_alone = after.p[0] != '"';
-    buf_fmt(b, "%s\"resourceVersion\":\"%llu\"%s", is_first ? "" : ",", (unsigned long long)revision,
-            is_first && !is_alone ? "," : "");
+    buf_add_str(b, is_first ? S("\"resourceVersion\":\"") : S(",\"resourceVersion\":\""));
+    buf_add_uint(b, revision);
+    buf_add_str(b, is_first && !is_alone ? S("\",") : S("\""));
 }
 
 static void print_stored(struct buf *b, const struct kind *kind, const struct stored *s, rev revision, bool bare)

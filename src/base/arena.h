@@ -66,5 +66,12 @@ void *arena_zalloc(struct arena *a, size_t size);
 /* n * size, aborting on overflow. */
 size_t arena_array_size(size_t n, size_t size);
 
+/* For "char room[N]; struct arena scratch ARENA_SCOPE = ARENA_IN(room);": asks the system for memory only after that is used up.
+ * For scratch that is small nearly always, on paths that every request takes. */
+#define ARENA_IN(room)                             \
+    {                                              \
+        .at = (room), .end = (room) + sizeof(room) \
+    }
+
 /* For "struct arena scratch ARENA_SCOPE = {0};": dropped at the end of the block. */
 #define ARENA_SCOPE __attribute__((cleanup(arena_done)))

@@ -43,11 +43,14 @@ void buf_vfmt(struct buf *b, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    buf_grow(b, 1);
+    int n = vsnprintf(b->p + b->n, b->cap - b->n, fmt, args); /* what there is mostly suffices */
     if (n < 0)
         abort();
-    buf_grow(b, (size_t)n + 1);
-    (void)vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
+    if ((size_t)n >= b->cap - b->n) {
+        buf_grow(b, (size_t)n + 1);
+        (void)vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
+    }
     va_end(again);
     b->n += (size_t)n;
 }
@@ -58,6 +61,16 @@ void buf_fmt(struct buf *b, const char *fmt, ...)
     va_start(args, fmt);
     buf_vfmt(b, fmt, args);
     va_end(args);
+}
+
+void buf_add_uint(struct buf *b, uint64_t v)
+{
+    char digits[20]; /* of 2^64 - 1 */
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + v % 10);
+    while ((v /= 10) > 0);
+    buf_add(b, digits + at, sizeof digits - at);
 }
 
 /* A character that cannot stand for itself between quotes. */

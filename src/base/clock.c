@@ -71,6 +71,16 @@ static void date_of(int64_t days, int64_t *year, int *month, int *day)
     *year = y + era * 400 + (*month <= 2);
 }
 
+/* The last so many decimal digits of v, and what stands before them. */
+static void add_digits(struct buf *b, char before, int64_t v, size_t width)
+{
+    char text[8];
+    for (size_t i = width; i > 0; i--, v /= 10)
+        text[i] = (char)('0' + v % 10);
+    text[0] = before;
+    buf_add(b, text, width + 1);
+}
+
 void time_format(struct buf *b, int64_t seconds, uint32_t nanos, int digits)
 {
     int64_t days = seconds / 86400, rest = seconds % 86400;
@@ -81,8 +91,15 @@ void time_format(struct buf *b, int64_t seconds, uint32_t nanos, int digits)
     int64_t year;
     int month, day;
     date_of(days, &year, &month, &day);
-    buf_fmt(b, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, month, day, (int)(rest / 3600), (int)(rest / 60 % 60),
-            (int)(rest % 60));
+    if (year >= 1000 && year <= 9999)
+        buf_add_uint(b, (uint64_t)year);
+    else
+        buf_fmt(b, "%04lld", (long long)year);
+    add_digits(b, '-', month, 2);
+    add_digits(b, '-', day, 2);
+    add_digits(b, 'T', rest / 3600, 2);
+    add_digits(b, ':', rest / 60 % 60, 2);
+    add_digits(b, ':', rest % 60, 2);
     if (digits > 0) {
         char decimals[10];
         (void)snprintf(decimals, sizeof decimals, "%09u", nanos % 1000000000U);

@@ -35,6 +35,15 @@ struct random {
 
 extern const struct random random_system;
 
+/* The system's bytes, fetched many at a time: one call into the kernel for dozens of identifiers. Each is given out once and
+ * wiped. For one thread, in a process that does not fork. Zero-initialise. */
+struct random_pool {
+    unsigned char bytes[1024];
+    size_t left; /* at the front */
+};
+
+struct random random_of_pool(struct random_pool *pool);
+
 /* Repeatable: the same seed gives the same bytes. */
 struct random_fake {
     uint64_t state;

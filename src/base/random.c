@@ -19,6 +19,27 @@ static void system_fill(void *ctx, void *p, size_t n)
 
 const struct random random_system = {system_fill, NULL};
 
+static void pool_fill(void *ctx, void *p, size_t n)
+{
+    struct random_pool *pool = ctx;
+    if (n > sizeof pool->bytes) {
+        system_fill(NULL, p, n);
+        return;
+    }
+    if (n > pool->left) {
+        system_fill(NULL, pool->bytes, sizeof pool->bytes);
+        pool->left = sizeof pool->bytes;
+    }
+    pool->left -= n;
+    memcpy(p, pool->bytes + pool->left, n);
+    explicit_bzero(pool->bytes + pool->left, n);
+}
+
+struct random random_of_pool(struct random_pool *pool)
+{
+    return (struct random){pool_fill, pool};
+}
+
 /* SplitMix64. */
 static uint64_t next(struct random_fake *f)
 {

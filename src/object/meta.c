@@ -55,9 +55,15 @@ str meta_generate_uid(struct arena *a, const struct random *random)
     uint64_t high = random_uint64(random), low = random_uint64(random);
     high = (high & ~UINT64_C(0xf000)) | 0x4000;                        /* version 4 */
     low = (low & ~(UINT64_C(3) << 62)) | UINT64_C(0x8000000000000000); /* variant of RFC 4122 */
-    return str_fmt(a, "%08llx-%04llx-%04llx-%04llx-%012llx", (unsigned long long)(high >> 32),
-                   (unsigned long long)(high >> 16 & 0xffff), (unsigned long long)(high & 0xffff),
-                   (unsigned long long)(low >> 48), (unsigned long long)(low & 0xffffffffffff));
+    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", hex[] = "0123456789abcdef";
+    char *text = arena_alloc(a, sizeof form - 1);
+    int shift = 128;
+    for (size_t i = 0; i < sizeof form - 1; i++) {
+        if (form[i] == 'x')
+            shift -= 4;
+        text[i] = form[i] == 'x' ? hex[(shift >= 64 ? high >> (shift - 64) : low >> shift) & 15] : form[i];
+    }
+    return (str){text, sizeof form - 1};
 }
 
 str meta_generate_name(struct arena *a, const struct random *random, str base)

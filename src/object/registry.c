@@ -22,17 +22,31 @@ struct served {
     char name[];
 };
 
+enum { KEY_ROOM = 512 }; /* for the key of a lookup; a longer one takes memory */
+
 /* ---- Indexes. ---- */
 
-/* A key made for looking up, gone with the arena. */
-static str key3(struct arena *a, str group, str version, str name)
-{
-    return str_fmt(a, "%.*s/%.*s/%.*s", STR(group), STR(version), STR(name));
-}
-
+/* A key made for looking up, gone with the arena. Every request makes some. */
 static str key2(struct arena *a, str group, str name)
 {
-    return str_fmt(a, "%.*s/%.*s", STR(group), STR(name));
+    struct buf b = {.arena = a};
+    buf_grow(&b, group.n + name.n + 1);
+    buf_add_str(&b, group);
+    buf_add_char(&b, '/');
+    buf_add_str(&b, name);
+    return buf_str(&b);
+}
+
+static str key3(struct arena *a, str group, str version, str name)
+{
+    struct buf b = {.arena = a};
+    buf_grow(&b, group.n + version.n + name.n + 2);
+    buf_add_str(&b, group);
+    buf_add_char(&b, '/');
+    buf_add_str(&b, version);
+    buf_add_char(&b, '/');
+    buf_add_str(&b, name);
+    return buf_str(&b);
 }
 
 /* What is there first stays: a CRD can neither hide a built-in kind nor another CRD's. */
@@ -155,13 +169,15 @@ uint64_t registry_generation(const struct registry *r)
 
 const struct kind *registry_by_path(const struct registry *r, str group, str version, str plural)
 {
-    struct arena scratch ARENA_SCOPE = {0};
+    char room[KEY_ROOM];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     return map_get(&r->by_path, key3(&scratch, group, version, plural));
 }
 
 const struct kind *registry_by_body(const struct registry *r, str api_version, str kind)
 {
-    struct arena scratch ARENA_SCOPE = {0};
+    char room[KEY_ROOM];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     str group, version;
     if (!kind_split_api_version(api_version, &group, &version))
         return NULL;
@@ -171,13 +187,15 @@ const struct kind *registry_by_body(const struct registry *r, str api_version, s
 
 const struct kind *registry_by_kind(const struct registry *r, str group, str kind)
 {
-    struct arena scratch ARENA_SCOPE = {0};
+    char room[KEY_ROOM];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     return map_get(&r->by_kind, key2(&scratch, group, kind));
 }
 
 bool registry_has_version(const struct registry *r, str group, str version)
 {
-    struct arena scratch ARENA_SCOPE = {0};
+    char room[KEY_ROOM];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     return map_get(&r->versions, key2(&scratch, group, version));
 }
 

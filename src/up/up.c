@@ -40,6 +40,7 @@ struct up {
     struct api *api;
     struct loop_fd signals;
     struct loop_timer renewal;
+    struct random_pool random;
     str address; /* "127.0.0.1:6443" */
     bool is_ready, is_ending;
     int code; /* of the exit */
@@ -234,7 +235,7 @@ static int open_api(struct up *u, struct err *err)
         .loop = u->loop,
         .data_dir = u->options.data_dir,
         .clock = clock_system,
-        .random = random_system,
+        .random = random_of_pool(&u->random),
         .log = &u->log,
         .signer = u->signer,
         .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki)), /* lives longer than a renewal */

@@ -112,6 +112,18 @@ static void array_size_multiplies(void **state)
     assert_int_equal(arena_array_size(1, SIZE_MAX), SIZE_MAX);
 }
 
+static void begins_in_given_room(void **state)
+{
+    char room[64];
+    struct arena a = ARENA_IN(room);
+    char *first = arena_alloc(&a, 24), *second = arena_alloc(&a, 24);
+    assert_true(first >= room && first + 24 <= second && second + 24 <= room + sizeof room);
+    assert_int_equal(arena_footprint(&a), 0);
+    memset(arena_alloc(&a, 1000), 'x', 1000); /* elsewhere */
+    assert_true(arena_footprint(&a) >= 1000);
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +136,7 @@ int main(void)
         cmocka_unit_test(block_moves_to_a_new_chunk_when_its_own_is_full),
         cmocka_unit_test(reset_keeps_the_largest_block),
         cmocka_unit_test(array_size_multiplies),
+        cmocka_unit_test(begins_in_given_room),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }

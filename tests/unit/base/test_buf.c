@@ -55,6 +55,18 @@ static void formats_behind_what_is_there(void **state)
     buf_done(&b);
 }
 
+static void adds_numbers(void **state)
+{
+    struct buf b = {0};
+    buf_add_uint(&b, 0);
+    buf_add_char(&b, ' ');
+    buf_add_uint(&b, 1203);
+    buf_add_char(&b, ' ');
+    buf_add_uint(&b, UINT64_MAX);
+    assert_true(str_eq(buf_str(&b), S("0 1203 18446744073709551615")));
+    buf_done(&b);
+}
+
 static void room_for_more_is_kept(void **state)
 {
     struct buf b = {0};
@@ -104,6 +116,7 @@ int main(void)
         cmocka_unit_test(grows_in_an_arena),
         cmocka_unit_test(adding_nothing_takes_no_memory),
         cmocka_unit_test(formats_behind_what_is_there),
+        cmocka_unit_test(adds_numbers),
         cmocka_unit_test(room_for_more_is_kept),
         cmocka_unit_test(quotes_as_go_does),
     };

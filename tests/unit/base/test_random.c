@@ -62,13 +62,33 @@ static void system_gives_something_new(void **state)
     random_system.fill(random_system.ctx, bytes, 0);
 }
 
+static void a_pool_gives_each_byte_once(void **state)
+{
+    enum { N = 1000 };
+    static uint64_t seen[N];
+    struct random_pool pool = {0};
+    struct random r = random_of_pool(&pool);
+    for (size_t i = 0; i < N; i++) {
+        seen[i] = random_uint64(&r);
+        for (size_t j = pool.left; j < sizeof pool.bytes; j++)
+            assert_int_equal(pool.bytes[j], 0); /* what was given out is not kept */
+        for (size_t j = 0; j < i; j++)
+            assert_true(seen[i] != seen[j]);
+    }
+    unsigned char large[4 * sizeof pool.bytes] = {0};
+    size_t zeros = 0;
+    r.fill(r.ctx, large, sizeof large);
+    for (size_t i = 0; i < sizeof large; i++)
+        zeros += large[i] == 0;
+    assert_true(zeros < sizeof large / 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fake_repeats_itself),
-        cmocka_unit_test(fills_any_length),
-        cmocka_unit_test(below_is_even_and_in_range),
-        cmocka_unit_test(system_gives_something_new),
+        cmocka_unit_test(fake_repeats_itself),         cmocka_unit_test(fills_any_length),
+        cmocka_unit_test(below_is_even_and_in_range),  cmocka_unit_test(system_gives_something_new),
+        cmocka_unit_test(a_pool_gives_each_byte_once),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }
