@@ -24,20 +24,10 @@ static void head_add(struct head *h, str name, str value)
         h->p[h->n++] = (struct http_header){name, value};
 }
 
-static bool equal_fold(str l, str r)
-{
-    if (l.n != r.n)
-        return false;
-    for (size_t i = 0; i < l.n; i++)
-        if ((l.p[i] | 0x20) != (r.p[i] | 0x20))
-            return false;
-    return true;
-}
-
 static bool headers_have(struct http_headers headers, str name)
 {
     for (size_t i = 0; i < headers.n; i++)
-        if (equal_fold(headers.p[i].name, name))
+        if (http_name_eq(headers.p[i].name, name))
             return true;
     return false;
 }

@@ -42,15 +42,6 @@ static bool is_token(str s)
     return s.n > 0;
 }
 
-static str trim_blanks(str s)
-{
-    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
-        s = str_from(s, 1);
-    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
-        s.n--;
-    return s;
-}
-
 /* ---- The end of a head. ---- */
 
 enum h1_step h1_find_end(struct h1_finder *f, str bytes, const struct h1_limits *limits, size_t *ret_n,
@@ -95,7 +86,7 @@ static int parse_header(str line, struct http_header *ret, struct h1_problem *pr
         return bad(problem, 400, "a header without a colon");
     if (!is_token(name))
         return bad(problem, 400, "a header's name is not a token");
-    value = trim_blanks(value);
+    value = http_trim(value);
     for (size_t i = 0; i < value.n; i++)
         if (!is_value_char(value.p[i]))
             return bad(problem, 400, "a control character in a header");

@@ -24,7 +24,7 @@ str http_header(const struct http_exchange *x, str name)
     return (str){0};
 }
 
-static str trim_blanks(str s)
+str http_trim(str s)
 {
     while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
         s = str_from(s, 1);
@@ -40,7 +40,7 @@ bool http_list_has(str value, str token)
         is_more = str_cut(value, ',', &item, &rest);
         if (!is_more)
             item = value;
-        if (http_name_eq(trim_blanks(item), token))
+        if (http_name_eq(http_trim(item), token))
             return true;
         value = rest;
     }

@@ -69,6 +69,8 @@ struct http_exchange {
 str http_header(const struct http_exchange *x, str name);
 /* Names of headers, and tokens in them: equal but for the case of ASCII letters. */
 bool http_name_eq(str a, str b);
+/* Without the blanks and tabs around it. */
+str http_trim(str s);
 /* Among the comma-separated tokens of a header's value. */
 bool http_list_has(str value, str token);
 /* "Not Found"; "Unknown" when there is no such code. */
