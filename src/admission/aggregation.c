@@ -60,7 +60,8 @@ int aggregation_step(const struct admission_facts *facts, const struct admission
                     aggregate_index_rules(facts->aggregates, write->arena, object_name(write->object), &rules);
     if (!is_known && select_now(facts, write, &rules) < 0)
         return 0;
-    struct json list = rules.n ? rules_to_json(write->arena, rules) : json_null();
-    json_set(write->arena, write->object, S("rules"), list);
+    struct json borrowed = rules.n ? rules_to_json(write->arena, rules) : json_null();
+    /* A copy: the indexes may let go of these texts before the write is answered. */
+    json_set(write->arena, write->object, S("rules"), json_dup(write->arena, &borrowed));
     return 0;
 }
