@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DELETE of a collection: one deletion after the other, a few at a time, each as if it had been asked for alone. The answer is
- * the list of what was there. */
+ * the list of what was there; of a list that would take too much memory it is a Status, which clients know as well. */
 #include "api/write_parts.h"
 
 #include "api/page.h"
@@ -10,7 +10,10 @@
 
 #include <stdlib.h>
 
-enum { AT_ONCE = 16 };
+enum {
+    AT_ONCE = 16,
+    MAX_TOLD = 16 * 1024 * 1024, /* bytes of objects in the answer */
+};
 
 /* One deletion at work. */
 struct slot {
@@ -25,7 +28,8 @@ struct collection {
     struct read_options options;
     struct store_list *walk;
     int64_t taken;
-    struct buf items; /* JSON of the objects, in their order */
+    struct buf items; /* JSON of the objects, in their order… */
+    bool is_long;     /* …unless there are too many */
     struct slot slots[AT_ONCE];
     size_t busy;
     bool is_over;    /* no more to begin */
@@ -50,6 +54,18 @@ static void close_all(struct collection *c)
     free(c);
 }
 
+static void answer_done(struct collection *c)
+{
+    struct api_request *r = c->w->r;
+    struct json status = json_obj();
+    json_add(r->arena, &status, S("kind"), json_str(S("Status")));
+    json_add(r->arena, &status, S("apiVersion"), json_str(S("v1")));
+    json_add(r->arena, &status, S("metadata"), json_obj());
+    json_add(r->arena, &status, S("status"), json_str(S("Success")));
+    close_all(c);
+    api_answer(r, 200, &status);
+}
+
 static void answer_list(struct collection *c)
 {
     struct write *w = c->w;
@@ -68,7 +84,7 @@ static void answer_list(struct collection *c)
 static void finish(struct collection *c)
 {
     if (!c->has_failed) {
-        answer_list(c);
+        c->is_long ? answer_done(c) : answer_list(c);
         return;
     }
     struct api_request *r = c->w->r;
@@ -142,6 +158,23 @@ static void fail(struct collection *c, const struct err *err)
     c->has_failed = true;
 }
 
+/* What was there, as long as there is not too much of it. */
+static int tell(struct collection *c, const struct store_item *item, struct err *err)
+{
+    struct write *w = c->w;
+    bool is_bare = !(w->kind->flags & KIND_CUSTOM);
+    if (c->items.n + item->value.n > MAX_TOLD) {
+        c->is_long = true;
+        buf_done(&c->items);
+        c->items = (struct buf){0};
+    }
+    if (c->is_long)
+        return 0;
+    if (c->items.n)
+        buf_add_char(&c->items, ',');
+    return value_print(w->api, &c->items, w->kind, item, is_bare, err);
+}
+
 /* Takes the object into the list and deletes it if it is meant; its bytes are good until the loop goes on. */
 static void take(struct collection *c, const struct store_item *item)
 {
@@ -149,16 +182,14 @@ static void take(struct collection *c, const struct store_item *item)
     struct arena scratch ARENA_SCOPE = {0};
     struct json object;
     struct err err = {0};
-    bool is_bare = !(w->kind->flags & KIND_CUSTOM);
     if (value_decode(w->api, &scratch, w->kind, item, &object, &err) < 0) {
         fail(c, &err);
         return;
     }
     if (!read_options_match(&c->options, &object))
         return;
-    if (c->taken++)
-        buf_add_char(&c->items, ',');
-    if (value_print(w->api, &c->items, w->kind, item, is_bare, &err) < 0) {
+    c->taken++;
+    if (tell(c, item, &err) < 0) {
         fail(c, &err);
         return;
     }
