@@ -89,7 +89,8 @@ static int check_type_text(const struct json *value, const char *name, struct er
                    names[json_type(value)], name);
 }
 
-static int read_type(struct arena *a, const struct kind *kind, const struct json *tree, struct type_meta *ret,
+/* raw: the text of the tree, if that is JSON. */
+static int read_type(struct arena *a, const struct kind *kind, const struct json *tree, str raw, struct type_meta *ret,
                      struct err *err)
 {
     static const char *const names[] = {"null", "bool", "number", "number", "number", "string", "array", "object"};
@@ -109,8 +110,9 @@ static int read_type(struct arena *a, const struct kind *kind, const struct json
         return err_set(err, ERR_BAD_REQUEST, "unexpected GroupVersion string: %.*s", STR(ret->api_version));
     if (ret->kind.n == 0 && is_custom) {
         struct buf text = {.arena = a};
-        json_encode(&text, tree, 0);
-        return err_set(err, ERR_BAD_REQUEST, "Object 'Kind' is missing in '%.*s'", STR(buf_str(&text)));
+        if (raw.n == 0)
+            json_encode(&text, tree, 0);
+        return err_set(err, ERR_BAD_REQUEST, "Object 'Kind' is missing in '%.*s'", STR(raw.n ? raw : buf_str(&text)));
     }
     if (ret->kind.n == 0)
         ret->kind = str_of(kind->kind);
@@ -133,6 +135,12 @@ static str wrong_version(struct arena *a, const struct kind *kind, str got)
 {
     return str_fmt(a, "the API version in the data (%.*s) does not match the expected API version (%.*s)", STR(got),
                    STR(decode_api_version(a, kind)));
+}
+
+const char *decode_scheme(const struct kind *kind)
+{
+    bool is_extension = strcmp(kind->group, "apiextensions.k8s.io") == 0;
+    return is_extension ? "pkg/apiserver/apiserver.go:53" : "pkg/api/legacyscheme/scheme.go:30";
 }
 
 /* A body of another kind than the path: NULL when it is the same, else what to say about it. */
@@ -159,8 +167,8 @@ static const struct json *refuse_other(struct arena *a, const struct kind *kind,
     else
         why = str_fmt(a,
                       "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                      "\"pkg/api/legacyscheme/scheme.go:30\"",
-                      STR(type->kind), STR(type->api_version));
+                      "\"%s\"",
+                      STR(type->kind), STR(type->api_version), decode_scheme(kind));
     *ret_status = status_bad_request(a, str_fmt(a, "%.*s in version \"%.*s\" cannot be handled as a %s: %.*s",
                                                 STR(type->kind), STR(type->version), kind->kind, STR(why)));
     return ret_status;
@@ -176,6 +184,12 @@ static int decode_text(struct api_request *r, struct arena *a, bool is_yaml, str
     if (json_decode(a, r->x->body, NULL, notes, ret, err) == 0)
         return 0;
     return err->code == ERR_TOO_LARGE ? (int)err->code : err_wrap(err, "couldn't get version/kind; json parse error");
+}
+
+static str raw_json(struct api_request *r)
+{
+    str media = decode_media_type(r);
+    return str_eq(media, yaml) || str_eq(media, protobuf) ? (str){0} : r->x->body;
 }
 
 int decode_tree(struct api_request *r, struct arena *a, struct json_notes *notes, struct json *ret, struct err *err)
@@ -272,7 +286,7 @@ int decode_body(struct api_request *r, struct arena *a, const struct kind *kind,
     *ret = (struct decoded){.was_protobuf = str_eq(media, protobuf)};
     rc = ret->was_protobuf ? decode_protobuf(r, a, kind, &ret->object, &err)
                            : decode_text(r, a, str_eq(media, yaml), &ret->duplicates, &ret->object, &err);
-    if (rc < 0 || read_type(a, kind, &ret->object, &type, &err) < 0)
+    if (rc < 0 || read_type(a, kind, &ret->object, raw_json(r), &type, &err) < 0)
         return unrecognized(r, a, kind, &err, ret_status);
     if (refuse_other(a, kind, &type, ret_status))
         return ERR_BAD_REQUEST;
@@ -289,7 +303,7 @@ int decode_delete_options(struct api_request *r, struct arena *a, struct json *r
         return err_set(err, ERR_UNSUPPORTED_MEDIA_TYPE, "unknown format");
     int rc = str_eq(media, protobuf) ? decode_protobuf(r, a, kind, ret, err)
                                      : decode_text(r, a, str_eq(media, yaml), NULL, ret, err);
-    if (rc < 0 || (rc = read_type(a, kind, ret, &type, err)) < 0)
+    if (rc < 0 || (rc = read_type(a, kind, ret, raw_json(r), &type, err)) < 0)
         return rc;
     if (!str_eq(type.kind, str_of(kind->kind)))
         return err_set(err, ERR_INTERNAL,

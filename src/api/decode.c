@@ -64,6 +64,16 @@ static int decode_custom(struct api *api, struct arena *a, const struct kind *ki
     return 0;
 }
 
+/* An empty record of managers is one to be cleared, as [{}] is; no list at all says nothing. Empty lists are left out of what
+ * is kept, so it must look like the other one. */
+static void keep_reset(struct arena *a, struct json *object)
+{
+    struct json *meta = json_get_mut(object, S("metadata"));
+    struct json *managed = meta ? json_get_mut(meta, S("managedFields")) : NULL;
+    if (managed && json_is_arr(managed) && managed->n == 0)
+        json_push(a, managed, json_obj());
+}
+
 int decode_object(struct api *api, struct arena *a, const struct kind *kind, struct json *object,
                   const struct json_notes *duplicates, struct strict_notes *notes, struct err *err)
 {
@@ -73,7 +83,9 @@ int decode_object(struct api *api, struct arena *a, const struct kind *kind, str
         return decode_custom(api, a, kind, object, notes, err);
     }
     int rc = strict_decode(a, kind->shape, object, duplicates, notes, err);
-    if (rc == 0)
+    if (rc == 0) {
+        keep_reset(a, object);
         fill_defaults(a, kind, object);
+    }
     return rc;
 }

@@ -43,5 +43,7 @@ int decode_object(struct api *api, struct arena *a, const struct kind *kind, str
 str decode_media_type(struct api_request *r);
 /* "apps/v1", "v1". */
 str decode_api_version(struct arena *a, const struct kind *kind);
+/* What Kubernetes calls the table of types that this kind is in, when it misses one there. */
+const char *decode_scheme(const struct kind *kind);
 /* Bytes of a client as text for a message: what is no UTF-8 is shown as U+FFFD. */
 str decode_show(struct arena *a, str bytes);

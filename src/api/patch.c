@@ -218,11 +218,12 @@ static int decode_result(struct patching *p)
     bool is_quiet = w->options.strictness == STRICTNESS_IGNORE;
     if (str_eq(w->patch_type, PATCH_STRATEGIC))
         restore_kind(p);
-    if (!is_same_kind(p))
+    if (!(p->kind->flags & KIND_CUSTOM) && !is_same_kind(p)) /* of custom resources validation finds it */
         return invalid(p, str_fmt(&w->work,
                                   "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
-                                  "\"pkg/api/legacyscheme/scheme.go:30\"",
-                                  STR(object_kind(&p->patched)), STR(object_api_version(&p->patched))));
+                                  "\"%s\"",
+                                  STR(object_kind(&p->patched)), STR(object_api_version(&p->patched)),
+                                  decode_scheme(p->kind)));
     if (!is_quiet)
         note_patch(p);
     struct json object = json_dup(&w->work, &p->patched);

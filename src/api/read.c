@@ -84,8 +84,7 @@ void read_get(struct api_request *r)
         !view_of_request(r, &g->accept, &g->view) || refuse_export(r))
         return;
     if (!read_revision_parse(r->arena, query_get(&r->query, S("resourceVersion")), &wanted, &why)) {
-        struct json status = status_unknown(r->arena, why);
-        api_refuse(r, &status);
+        read_revision_refuse(r, why, false);
         return;
     }
     read_revision_await(r, wanted, look_up, g);

@@ -47,6 +47,9 @@ int read_options_match_item(const struct read_options *o, struct api *api, struc
 
 /* "" and "0" are 0. False with the text of Go's error. */
 bool read_revision_parse(struct arena *a, str text, rev *ret, str *ret_why);
+/* Refuses a revision that is none. Kubernetes has two ways to say so: that of its cache, and that of lists of one exact revision
+ * and of Events, which are not cached. */
+void read_revision_refuse(struct api_request *r, str why, bool is_exact);
 /* Calls then when the store has come to this revision, at the latest after three seconds; then refuses with 504. At once
  * when it is there already. */
 void read_revision_await(struct api_request *r, rev wanted, void (*then)(struct api_request *r, void *ctx), void *ctx);

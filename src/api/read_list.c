@@ -164,6 +164,14 @@ static void resolve(struct api_request *r, struct request *q)
     bool is_named = o->name.n && !o->all_namespaces; /* such a list has one page */
     bool is_zero = o->resource_version.n == 0 || str_eq(o->resource_version, S("0"));
     q->args.limit = is_named || str_eq(o->resource_version, S("0")) ? 0 : o->limit;
+    struct err err;
+    if (is_named && o->continue_token.n &&
+        page_token_parse(r->arena, o->continue_token, false, &q->args.from, &err) < 0) {
+        (void)err_wrap(&err, "invalid continue token");
+        api_refuse_err(r, &err);
+        return;
+    }
+    q->args.from = (struct page_token){0};
     if (o->continue_token.n && !is_named) {
         q->args.limit = o->limit;
         start_page(r, q);
@@ -174,10 +182,7 @@ static void resolve(struct api_request *r, struct request *q)
     rev wanted;
     str why;
     if (!read_revision_parse(r->arena, o->resource_version, &wanted, &why)) {
-        struct json status =
-            is_exact ? status_bad_request(r->arena, str_fmt(r->arena, "invalid resource version: %.*s", STR(why)))
-                     : status_unknown(r->arena, why);
-        api_refuse(r, &status);
+        read_revision_refuse(r, why, is_exact);
     } else if (is_exact && wanted && !(is_named && !is_match)) {
         start_at(r, q, wanted);
     } else {

@@ -21,6 +21,16 @@ bool read_revision_parse(struct arena *a, str text, rev *ret, str *ret_why)
     return false;
 }
 
+void read_revision_refuse(struct api_request *r, str why, bool is_exact)
+{
+    bool is_cached = strcmp(r->route.kind->plural, "events") != 0 || (r->route.kind->flags & KIND_CUSTOM);
+    struct json status =
+        is_cached && !is_exact
+            ? status_unknown(r->arena, why)
+            : status_bad_request(r->arena, str_fmt(r->arena, "invalid resource version: %.*s", STR(why)));
+    api_refuse(r, &status);
+}
+
 /* ---- Waiting. ---- */
 
 struct await {

@@ -147,8 +147,9 @@ void scale_get(struct api_request *r)
         return;
     int rc = value_get(r->api, r->arena, kind, r->route.namespace, r->route.name, &object, NULL, &err);
     if (rc == ERR_NOT_FOUND) {
-        status = status_not_found(r->arena,
-                                  (struct status_subject){str_of(kind->group), str_of(kind->plural), r->route.name});
+        bool is_deployment = strcmp(kind->kind, "Deployment") == 0 && !(kind->flags & KIND_CUSTOM);
+        str resource = is_deployment ? S("deployments/scale") : str_of(kind->plural); /* so the real server says */
+        status = status_not_found(r->arena, (struct status_subject){str_of(kind->group), resource, r->route.name});
         api_refuse(r, &status);
     } else if (rc < 0) {
         api_refuse_err(r, &err);

@@ -135,7 +135,8 @@ static struct json table_of(const struct view *v, struct arena *a, struct json r
                             struct json only)
 {
     struct json table = json_obj_sized(a, 5), metadata = json_obj_sized(a, 1), rows = json_arr();
-    json_add(a, &metadata, S("resourceVersion"), revision);
+    if (json_text(&revision).n) /* a dry run has none */
+        json_add(a, &metadata, S("resourceVersion"), revision);
     json_push(a, &rows, only);
     json_add(a, &table, S("kind"), json_str(S("Table")));
     json_add(a, &table, S("apiVersion"), json_str(v->group_version));

@@ -161,11 +161,16 @@ static bool admit(struct write *w)
 /* A body may name another Kind than the path does: custom kinds find out here. */
 static bool has_other_kind(struct write *w, struct field_errors *errs)
 {
-    str kind = object_kind(&w->next);
-    if (!(w->kind->flags & KIND_CUSTOM) || str_eq(kind, str_of(w->kind->kind)))
+    str kind = object_kind(&w->next), version = object_api_version(&w->next);
+    str expected = decode_api_version(errs->arena, w->kind);
+    if (!(w->kind->flags & KIND_CUSTOM))
         return false;
-    field_error_add(errs, FIELD_INVALID, S("kind"), field_quote(errs->arena, kind), "must be %s", w->kind->kind);
-    return true;
+    if (!str_eq(kind, str_of(w->kind->kind)))
+        field_error_add(errs, FIELD_INVALID, S("kind"), field_quote(errs->arena, kind), "must be %s", w->kind->kind);
+    if (!str_eq(version, expected))
+        field_error_add(errs, FIELD_INVALID, S("apiVersion"), field_quote(errs->arena, version), "must be %.*s",
+                        STR(expected));
+    return errs->list.n > 0;
 }
 
 static void validate_custom(struct write *w, struct field_errors *errs)
@@ -214,6 +219,17 @@ static void validate_update(struct write *w, struct field_errors *errs)
         strategy_validate_update(errs, kind, write_part(w), &w->next, &w->current);
 }
 
+/* Custom resources are called what they say they are. */
+static struct status_subject subject_of_custom(const struct write *w)
+{
+    struct status_subject about = write_subject_kind(w, object_name(&w->next));
+    str version;
+    about.kind = object_kind(&w->next);
+    if (!kind_split_api_version(object_api_version(&w->next), &about.group, &version))
+        about.group = str_of(w->kind->group);
+    return about;
+}
+
 static bool is_valid(struct write *w, void (*validate)(struct write *w, struct field_errors *errs))
 {
     struct field_errors errs = {.arena = &w->work};
@@ -222,7 +238,7 @@ static bool is_valid(struct write *w, void (*validate)(struct write *w, struct f
         return true;
     struct status_subject about = write_subject_kind(w, object_name(&w->next));
     if (w->kind->flags & KIND_CUSTOM)
-        about.kind = object_kind(&w->next);
+        about = subject_of_custom(w);
     w->status = status_invalid(&w->work, about, &errs);
     return false;
 }

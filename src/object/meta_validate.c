@@ -65,12 +65,22 @@ static void validate_finalizers(struct field_errors *errs, const struct json *ob
                         "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
-/* Built-in kinds take only finalizers with a domain, and those that Kubernetes knows. */
+/* Kinds that Kubernetes checks by the rules for all objects alone. */
+static bool has_common_rules(const struct kind *kind)
+{
+    static const char *const kinds[] = {"CustomResourceDefinition", "Event", "Lease", "RuntimeClass"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kind->kind, kinds[i]) == 0)
+            return true;
+    return kind->flags & KIND_CUSTOM;
+}
+
+/* Most built-in kinds take only finalizers with a domain, and those that Kubernetes knows. */
 static void validate_standard_finalizers(struct field_errors *errs, const struct kind *kind, const struct json *object)
 {
     const struct json *list = object_finalizers(object);
     size_t i = 0;
-    if (kind->flags & KIND_CUSTOM)
+    if (has_common_rules(kind))
         return;
     json_each_item(list, f)
     {

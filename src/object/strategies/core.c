@@ -175,6 +175,9 @@ static void validate_config_map_update(struct field_errors *errs, const struct j
 
 static void fill_namespace(struct arena *a, struct json *object)
 {
+    struct json *status = make_obj(a, object, S("status"));
+    if (json_get_text(status, S("phase")).n == 0)
+        json_set(a, status, S("phase"), json_str(S("Active")));
     str name = object_name(object); /* none yet when it is to be generated */
     if (name.n)
         json_set(a, make_obj(a, meta_of(a, object), S("labels")), S("kubernetes.io/metadata.name"), json_str(name));
