@@ -140,7 +140,7 @@ static void answer_root(struct api_request *r, bool is_core)
 {
     struct accept accept;
     struct buf b = {.arena = r->arena};
-    if (!negotiate(r, ACCEPT_YAML | ACCEPT_DISCOVERY, &accept))
+    if (!negotiate(r, ACCEPT_YAML | ACCEPT_DISCOVERY | (is_core ? ACCEPT_ROUTED : 0), &accept))
         return;
     if (accept.as == AS_DISCOVERY) {
         answer_aggregated(r, is_core);
@@ -172,7 +172,8 @@ static bool answer_group(struct api_request *r, str group, str version)
     struct buf b = {.arena = r->arena};
     if (!g || (version.n && !v))
         return answer_no_version(r, g);
-    if (!negotiate(r, ACCEPT_YAML, &accept))
+    bool is_routed = v && !(v->kinds[0]->flags & KIND_CUSTOM);
+    if (!negotiate(r, ACCEPT_YAML | (is_routed ? ACCEPT_ROUTED : 0), &accept))
         return true;
     if (v)
         discovery_render_resources(&b, g, v);

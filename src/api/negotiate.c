@@ -196,7 +196,7 @@ bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret)
     *ret = r->accept = (struct accept){.is_pretty = negotiate_is_pretty(r)};
     if (header.n == 0)
         return true;
-    if (is_routed(r) && !router_takes(header)) {
+    if (((allowed & ACCEPT_ROUTED) || is_routed(r)) && !router_takes(header)) {
         refuse_route(r);
         return false;
     }

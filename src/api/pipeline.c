@@ -119,6 +119,14 @@ static bool allow(struct api_request *r, const struct authz_attributes *what)
     return false;
 }
 
+/* Browsers must not take it for anything but text. */
+static void answer_error_text(struct api_request *r, int status, str text)
+{
+    struct http_header own[] = {{S("Content-Type"), S("text/plain; charset=utf-8")},
+                                {S("X-Content-Type-Options"), S("nosniff")}};
+    api_answer_with(r, status, (struct http_headers){own, 2}, text);
+}
+
 /* In Kubernetes' words, which are plain text and no Status, with what HTML would take for markup escaped. */
 static void refuse_impersonation(struct api_request *r, const struct err *err)
 {
@@ -136,7 +144,7 @@ static void refuse_impersonation(struct api_request *r, const struct err *err)
         else
             buf_add_char(&safe, c);
     }
-    api_answer_text(r, 500, S("text/plain; charset=utf-8"), buf_str(&safe));
+    answer_error_text(r, 500, buf_str(&safe));
 }
 
 static bool impersonate(struct api_request *r)
@@ -174,7 +182,7 @@ static bool impersonate(struct api_request *r)
 
 static void refuse_unknown_path(struct api_request *r)
 {
-    api_answer_text(r, 404, S("text/plain; charset=utf-8"), S("404 page not found\n"));
+    answer_error_text(r, 404, S("404 page not found\n"));
 }
 
 static void serve_path(struct api_request *r)
@@ -197,7 +205,17 @@ static void refuse_unknown_resource(struct api_request *r)
 
 static void refuse_method(struct api_request *r)
 {
+    const struct route *route = &r->route;
     struct json status = status_method_not_allowed(r->arena);
+    if (route->kind && (route->kind->flags & KIND_CUSTOM)) {
+        struct status_args args = {
+            .code = ERR_METHOD_NOT_ALLOWED,
+            .message = str_fmt(r->arena, "%s is not supported on resources of kind \"%.*s.%.*s\"",
+                               route->verb ? verb_name(route->verb) : "", STR(route->resource), STR(route->group)),
+            .about = {route->group, route->resource, {0}},
+        };
+        status = status_build(r->arena, &args);
+    }
     api_refuse(r, &status);
 }
 
@@ -206,7 +224,7 @@ static void refuse_method(struct api_request *r)
 static bool is_place(const struct route *route)
 {
     const struct kind *kind = route->kind;
-    if (route->rest.n)
+    if (route->rest.n || (route->name.n && (kind->flags & KIND_NOT_STORED)))
         return false;
     if (kind->namespaced)
         return route->namespace.n || route->name.n == 0;
@@ -282,7 +300,11 @@ static void serve_object(struct api_request *r)
         return;
     }
     if (!allows_verb(route)) {
-        refuse_method(r);
+        bool is_everywhere = route->kind->namespaced && route->namespace.n == 0;
+        if ((route->kind->flags & KIND_CUSTOM) && is_everywhere)
+            refuse_unknown_path(r);
+        else
+            refuse_method(r);
         return;
     }
     switch (route->verb) {
@@ -327,7 +349,8 @@ static void serve_resource(struct api_request *r)
     }
     if (kind->flags & KIND_DEPRECATED)
         api_warn(r, str_of(kind->deprecation_warning));
-    if (str_eq(r->x->method, S("HEAD"))) { /* may be asked by whoever may get, but nothing answers it */
+    if (str_eq(r->x->method, S("HEAD")) &&
+        !(kind->flags & KIND_CUSTOM)) { /* whoever may get may ask, nothing answers */
         refuse_method(r);
         return;
     }

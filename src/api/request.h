@@ -74,7 +74,8 @@ struct accept {
     str group_version; /* …and "meta.k8s.io/v1" or "meta.k8s.io/v1beta1"; of AS_DISCOVERY "apidiscovery.k8s.io/v2" or v2beta1 */
 };
 
-enum { ACCEPT_TABLE = 1, ACCEPT_METADATA = 2, ACCEPT_YAML = 4, ACCEPT_DISCOVERY = 8 };
+/* ACCEPT_ROUTED: the path is one of those that Kubernetes has a router for, as those of built-in kinds always are. */
+enum { ACCEPT_TABLE = 1, ACCEPT_METADATA = 2, ACCEPT_YAML = 4, ACCEPT_DISCOVERY = 8, ACCEPT_ROUTED = 16 };
 /* Picks the first entry of the Accept header that can be served; allowed says which besides plain JSON. Refuses the request
  * with 406, and answers false, when there is none. */
 bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret);
