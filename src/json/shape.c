@@ -29,3 +29,11 @@ bool shape_has_within(const struct shape *s, uint32_t number)
             return true;
     return false;
 }
+
+str shape_version(const struct shape *s)
+{
+    str package = str_of(s->package), first, last = package;
+    while (str_cut(last, '.', &first, &package))
+        last = package;
+    return last;
+}

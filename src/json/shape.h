@@ -78,5 +78,7 @@ struct shape {
 const struct shape_field *shape_find(const struct shape *s, str name);
 /* The field with this number inside the message `within` (0: in the record's own message), or NULL. */
 const struct shape_field *shape_find_number(const struct shape *s, uint32_t within, uint32_t number);
+/* The version its types are of, the last word of the package: "v1". */
+str shape_version(const struct shape *s);
 /* True when `number` is a message whose fields JSON has in the record itself. */
 bool shape_has_within(const struct shape *s, uint32_t number);

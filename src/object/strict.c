@@ -163,7 +163,8 @@ int strict_record(struct strict_walk *w, const struct shape *s, struct json *v, 
         return 0;
     if (v->type != JSON_OBJ) {
         struct arena scratch ARENA_SCOPE = {0};
-        return strict_wrong_type(w, at, v, str_cstr(&scratch, str_fmt(&scratch, "v1.%s", s->name)));
+        return strict_wrong_type(w, at, v,
+                                 str_cstr(&scratch, str_fmt(&scratch, "%.*s.%s", STR(shape_version(s)), s->name)));
     }
     uint32_t kept = 0; /* members that stay move up */
     for (uint32_t i = 0; i < v->n; i++) {

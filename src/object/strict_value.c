@@ -107,7 +107,7 @@ static str type_name(struct arena *a, const struct shape_field *row)
     case SHAPE_BYTES:
         return S("[]uint8");
     case SHAPE_RECORD:
-        return str_fmt(a, "v1.%s", row->record->name);
+        return str_fmt(a, "%.*s.%s", STR(shape_version(row->record)), row->record->name);
     case SHAPE_QUANTITY:
         return S("resource.Quantity");
     case SHAPE_STRINGS:
