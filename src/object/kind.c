@@ -3,11 +3,12 @@
 
 #include "object/kinds/tables.h"
 
-/* The order of discovery; autoscaling and meta have no paths, so theirs does not show. */
+/* The order of discovery; meta has no paths, so its place does not show. */
 static const struct kind_table *const tables[] = {
-    &kinds_core,         &kinds_apps,         &kinds_events,     &kinds_authentication, &kinds_authorization,
-    &kinds_batch,        &kinds_certificates, &kinds_networking, &kinds_rbac,           &kinds_apiextensions,
-    &kinds_coordination, &kinds_autoscaling,  &kinds_meta,
+    &kinds_core,           &kinds_apps,        &kinds_events,    &kinds_authentication, &kinds_authorization,
+    &kinds_autoscaling_v2, &kinds_autoscaling, &kinds_batch,     &kinds_certificates,   &kinds_networking,
+    &kinds_policy,         &kinds_rbac,        &kinds_storage,   &kinds_apiextensions,  &kinds_scheduling,
+    &kinds_coordination,   &kinds_node,        &kinds_discovery, &kinds_meta,
 };
 
 enum { N_TABLES = sizeof tables / sizeof tables[0] };

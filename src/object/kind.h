@@ -33,9 +33,10 @@ enum kind_flag {
     KIND_DELETE_OBJECT = 8, /* DELETE answers with the object instead of a Status */
     KIND_NOT_STORED = 16,   /* a question, answered and forgotten (reviews) */
     KIND_NO_PATH = 32, /* no resource of its own: bodies and answers (DeleteOptions, Status, Scale, TokenRequest) */
-    KIND_GENERATION_NOTES = 64, /* KIND_GENERATION counts changes of annotations too */
-    KIND_CUSTOM = 128,          /* made from a CRD */
-    KIND_DEPRECATED = 256,      /* a CRD version that warns */
+    KIND_GENERATION_NOTES = 64,   /* KIND_GENERATION counts changes of annotations too */
+    KIND_GENERATION_LABELS = 512, /* KIND_GENERATION counts changes of labels too */
+    KIND_CUSTOM = 128,            /* made from a CRD */
+    KIND_DEPRECATED = 256,        /* a CRD version that warns */
 };
 
 struct kind_subresource {

@@ -175,6 +175,12 @@ static bool has_new_annotations(const struct json *object, const struct json *cu
            json_equal(json_get(object, S("status")), json_get(current, S("status")));
 }
 
+static bool has_new_labels(const struct json *object, const struct json *current)
+{
+    const struct json *now = object_labels(object), *before = object_labels(current);
+    return json_len(now) + json_len(before) > 0 && !json_equal(now, before);
+}
+
 void meta_prepare_update(struct arena *a, const struct kind *kind, struct json *object, const struct json *current)
 {
     struct json *meta = meta_of(a, object);
@@ -191,7 +197,8 @@ void meta_prepare_update(struct arena *a, const struct kind *kind, struct json *
     if (json_is_null(json_get(meta, S("deletionGracePeriodSeconds"))))
         restore(a, meta, old, S("deletionGracePeriodSeconds"));
     bool is_noted = (kind->flags & KIND_GENERATION_NOTES) && has_new_annotations(object, current);
-    if ((kind->flags & KIND_GENERATION) && (is_noted || !meta_is_same_content(kind, object, current)))
+    bool is_labelled = (kind->flags & KIND_GENERATION_LABELS) && has_new_labels(object, current);
+    if ((kind->flags & KIND_GENERATION) && (is_noted || is_labelled || !meta_is_same_content(kind, object, current)))
         json_set(a, meta, S("generation"), json_int(object_generation(current) + 1));
 }
 

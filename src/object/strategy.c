@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object/strategy.h"
 
+#include "object/autoscaler.h"
 #include "object/canonical.h"
 #include "object/crd.h"
 #include "object/meta.h"
@@ -9,8 +10,9 @@
 #include "object/strategies/strategies.h"
 
 static const struct strategy_table *const tables[] = {
-    &strategies_core,    &strategies_workload,  &strategies_pod,   &strategies_batch,
-    &strategies_network, &strategies_resources, &strategies_event, &strategies_certificates,
+    &strategies_core,    &strategies_workload,  &strategies_pod,       &strategies_batch,
+    &strategies_network, &strategies_resources, &strategies_event,     &strategies_scaling,
+    &strategies_classes, &strategies_slices,    &strategies_templates, &strategies_certificates,
 };
 
 /* Of kinds that have nothing special. */
@@ -23,7 +25,8 @@ static const struct strategy *strategy_of(const struct kind *kind)
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
         for (size_t i = 0; i < tables[t]->n; i++) {
             const struct strategy *s = &tables[t]->rows[i];
-            if (strcmp(s->kind, kind->kind) == 0 && strcmp(s->group ? s->group : "", kind->group) == 0)
+            if (strcmp(s->kind, kind->kind) == 0 && strcmp(s->group ? s->group : "", kind->group) == 0 &&
+                (s->version == NULL || strcmp(s->version, kind->version) == 0))
                 return s;
         }
     }
@@ -188,12 +191,38 @@ void strategy_validate_update(struct field_errors *errs, const struct kind *kind
 
 /* ---- Two views of the same objects. ---- */
 
-static bool is_events_view(const struct kind *kind)
+static bool is_event(const struct kind *kind)
 {
-    return strcmp(kind->group, "events.k8s.io") == 0 && strcmp(kind->kind, "Event") == 0;
+    return strcmp(kind->kind, "Event") == 0 && (kind->group[0] == 0 || strcmp(kind->group, "events.k8s.io") == 0);
+}
+
+static bool is_autoscaler(const struct kind *kind)
+{
+    return strcmp(kind->kind, "HorizontalPodAutoscaler") == 0 && strcmp(kind->group, "autoscaling") == 0;
 }
 
 const struct kind *strategy_storage_kind(const struct kind *kind)
 {
-    return is_events_view(kind) ? kind_builtin_by_path(S(""), S("v1"), S("events")) : kind;
+    if (kind->flags & KIND_CUSTOM)
+        return kind;
+    if (is_event(kind))
+        return kind_builtin_by_path(S(""), S("v1"), S("events"));
+    if (is_autoscaler(kind))
+        return kind_builtin_by_path(S("autoscaling"), S("v2"), S("horizontalpodautoscalers"));
+    return kind;
+}
+
+void strategy_convert(struct arena *a, const struct kind *from, const struct kind *to, struct json *object)
+{
+    if (from == to)
+        return;
+    if (is_event(to))
+        event_convert(object, to->group[0] == 0);
+    else if (is_autoscaler(to) && strcmp(to->version, "v1") == 0)
+        autoscaler_to_v1(a, object);
+    else if (is_autoscaler(to))
+        autoscaler_to_v2(a, object);
+    str version = to->group[0] ? str_fmt(a, "%s/%s", to->group, to->version) : str_of(to->version);
+    json_set(a, object, S("apiVersion"), json_str(version));
+    json_set(a, object, S("kind"), json_str(str_of(to->kind)));
 }

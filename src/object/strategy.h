@@ -30,8 +30,8 @@ void strategy_validate(struct field_errors *errs, const struct kind *kind, const
 void strategy_validate_update(struct field_errors *errs, const struct kind *kind, str subresource,
                               const struct json *object, const struct json *current);
 
-/* Kinds that are two views of the same objects (events of "" and of events.k8s.io): the kind whose table holds them, else the
- * kind itself. */
+/* Kinds that are two views of the same objects (events of "" and of events.k8s.io, autoscalers of v1 and v2): the kind whose
+ * table holds them, else the kind itself. */
 const struct kind *strategy_storage_kind(const struct kind *kind);
 /* In place: an object of one kind becomes the same object of another with the same storage kind (apiVersion and kind too). */
 void strategy_convert(struct arena *a, const struct kind *from, const struct kind *to, struct json *object);

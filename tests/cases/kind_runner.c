@@ -62,7 +62,7 @@ static void add_type(struct buf *b, const struct shape_field *f)
     if (f->go_type)
         buf_add_str(b, str_of(f->go_type));
     else if (f->type == SHAPE_RECORD)
-        buf_fmt(b, "v1.%s", f->record->name);
+        buf_fmt(b, "%.*s.%s", STR(shape_version(f->record)), f->record->name);
     else
         buf_add_str(b, str_of(plain[f->type]));
 }
@@ -137,7 +137,7 @@ static void add_rules(struct buf *b, const struct kind *k)
     } flags[] = {
         {KIND_GENERATION, "generation counts"}, {KIND_UNCONDITIONAL, "PUT needs no resourceVersion"},
         {KIND_CREATE_ON_PUT, "PUT creates"},    {KIND_DELETE_OBJECT, "DELETE answers with the object"},
-        {KIND_NOT_STORED, "not stored"},
+        {KIND_NOT_STORED, "not stored"},        {KIND_GENERATION_LABELS, "generation counts labels"},
     };
     buf_fmt(b, "name: %s\n", names[k->name_rule]);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)

@@ -214,7 +214,23 @@ static const struct shape_field stateful_set_fields[] = {
 };
 SHAPE(stateful_set, "StatefulSet");
 
+static const struct shape_field controller_revision_fields[] = {
+    TYPE_META,
+    RECORD("metadata", 1, shape_object_meta),
+    RAW("data", 2),
+    INT64("revision", 3, REQUIRED),
+};
+SHAPE(controller_revision, "ControllerRevision");
+
 static const struct kind kinds[] = {
+    {
+        NAMES("apps", "v1", "ControllerRevision", "controllerrevisions", "controllerrevision"),
+        .namespaced = true,
+        .verbs = VERBS_ALL,
+        .flags = KIND_UNCONDITIONAL,
+        .shape = &controller_revision,
+        .columns = &columns_controller_revisions,
+    },
     {
         NAMES("apps", "v1", "DaemonSet", "daemonsets", "daemonset"),
         .short_names = LIST_OF("ds"),

@@ -9,11 +9,16 @@
 
 extern const struct columns columns_certificate_signing_requests;
 extern const struct columns columns_config_maps;
+extern const struct columns columns_controller_revisions;
 extern const struct columns columns_cron_jobs;
 extern const struct columns columns_daemon_sets;
 extern const struct columns columns_deployments;
+extern const struct columns columns_endpoint_slices;
 extern const struct columns columns_endpoints;
 extern const struct columns columns_events;
+extern const struct columns columns_horizontal_pod_autoscalers;
+extern const struct columns columns_horizontal_pod_autoscalers_v1;
+extern const struct columns columns_ingress_classes;
 extern const struct columns columns_ingresses;
 extern const struct columns columns_jobs;
 extern const struct columns columns_leases;
@@ -22,15 +27,20 @@ extern const struct columns columns_network_policies;
 extern const struct columns columns_nodes;
 extern const struct columns columns_persistent_volume_claims;
 extern const struct columns columns_persistent_volumes;
+extern const struct columns columns_pod_disruption_budgets;
+extern const struct columns columns_pod_templates;
 extern const struct columns columns_pods;
+extern const struct columns columns_priority_classes;
 extern const struct columns columns_replica_sets;
 extern const struct columns columns_replication_controllers;
 extern const struct columns columns_resource_quotas;
 extern const struct columns columns_role_bindings;
+extern const struct columns columns_runtime_classes;
 extern const struct columns columns_secrets;
 extern const struct columns columns_service_accounts;
 extern const struct columns columns_services;
 extern const struct columns columns_stateful_sets;
+extern const struct columns columns_storage_classes;
 
 /* The text of a field, or what stands for none. */
 #define FIELD_COLUMN(title, path, none)                                      \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of Endpoints, Ingress and NetworkPolicy. */
+/* Columns of Endpoints, EndpointSlice, Ingress and NetworkPolicy. */
 #include "object/kinds/columns.h"
 
 enum { SHOWN = 3 }; /* of long lists; then "+ 4 more..." */
@@ -50,6 +50,45 @@ static const struct column endpoints[] = {
     AGE_COLUMN,
 };
 COLUMNS(columns_endpoints, endpoints);
+
+static struct json slice_ports(struct arena *a, const struct json *obj, int64_t now)
+{
+    struct buf b = {.arena = a};
+    const struct json *ports = json_get(obj, S("ports"));
+    (void)now;
+    for (size_t i = 0; i < json_len(ports) && i < SHOWN; i++) {
+        const struct json *port = &ports->items[i], *name = json_get(port, S("name"));
+        if (json_is_num(json_get(port, S("port"))))
+            column_join(&b, str_fmt(a, "%lld", (long long)column_int(port, "port")), ",");
+        else
+            column_join(&b, json_is_str(name) ? json_text(name) : S("*"), ",");
+    }
+    if (json_len(ports) > SHOWN)
+        buf_fmt(&b, " + %zu more...", json_len(ports) - SHOWN);
+    return json_str(b.n ? buf_str(&b) : S("<unset>"));
+}
+
+static struct json slice_addresses(struct arena *a, const struct json *obj, int64_t now)
+{
+    struct shown s = {.b = {.arena = a}};
+    (void)now;
+    json_each_item(json_get(obj, S("endpoints")), endpoint)
+    {
+        json_each_item(json_get(endpoint, S("addresses")), it) show_address(&s, json_text(it), NULL);
+    }
+    if (s.all > SHOWN)
+        buf_fmt(&s.b, " + %zu more...", s.all - SHOWN);
+    return json_str(s.b.n ? buf_str(&s.b) : S("<unset>"));
+}
+
+static const struct column endpoint_slices[] = {
+    NAME_COLUMN,
+    FIELD_COLUMN("AddressType", "addressType", NULL),
+    CELL_COLUMN("Ports", slice_ports),
+    CELL_COLUMN("Endpoints", slice_addresses),
+    AGE_COLUMN,
+};
+COLUMNS(columns_endpoint_slices, endpoint_slices);
 
 /* ---- Ingresses. ---- */
 

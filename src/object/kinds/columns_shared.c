@@ -38,7 +38,10 @@ bool column_condition_is_true(const struct json *conditions, str type)
 static struct json of_template(struct arena *a, const struct json *obj, str key)
 {
     struct buf b = {.arena = a};
-    const struct json *containers = json_dig(obj, "spec.template.spec.containers");
+    const struct json *template = json_dig(obj, "spec.template");
+    if (template == NULL)
+        template = json_get(obj, S("template")); /* of a PodTemplate */
+    const struct json *containers = json_dig(template, "spec.containers");
     json_each_item(containers, c)
     {
         if (c != containers->items)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns of kinds that make pods. */
 #include "base/clock.h"
+#include "object/kind.h"
 #include "object/kinds/columns.h"
 
 static struct json deployment_selector(struct arena *a, const struct json *obj, int64_t now)
@@ -152,6 +153,52 @@ static const struct column daemon_sets[] = {
     WIDE_CELL_COLUMN("Selector", set_selector),
 };
 COLUMNS(columns_daemon_sets, daemon_sets);
+
+/* ---- Revisions and templates, which controllers keep. ---- */
+
+/* "statefulset.apps/web", or <none>. */
+static struct json controller(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)now;
+    json_each_item(json_dig(obj, "metadata.ownerReferences"), owner)
+    {
+        str group = {0}, version, kind = str_dup(a, json_get_text(owner, S("kind")));
+        if (!json_true(json_get(owner, S("controller"))))
+            continue;
+        kind_split_api_version(json_get_text(owner, S("apiVersion")), &group, &version);
+        for (size_t i = 0; i < kind.n; i++) {
+            if (kind.p[i] >= 'A' && kind.p[i] <= 'Z')
+                ((char *)kind.p)[i] |= 0x20;
+        }
+        return json_str(str_fmt(a, "%.*s%s%.*s/%.*s", STR(kind), group.n ? "." : "", STR(group),
+                                STR(json_get_text(owner, S("name")))));
+    }
+    return json_str(S("<none>"));
+}
+
+COUNT_CELL(revision, "revision")
+
+static const struct column controller_revisions[] = {
+    NAME_COLUMN,
+    CELL_COLUMN("Controller", controller),
+    CELL_COLUMN("Revision", revision),
+    AGE_COLUMN,
+};
+COLUMNS(columns_controller_revisions, controller_revisions);
+
+static struct json pod_labels(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)now;
+    return json_str(column_labels(a, json_dig(obj, "template.metadata.labels")));
+}
+
+static const struct column pod_templates[] = {
+    NAME_COLUMN,
+    CELL_COLUMN("Containers", column_template_names),
+    CELL_COLUMN("Images", column_template_images),
+    CELL_COLUMN("Pod Labels", pod_labels),
+};
+COLUMNS(columns_pod_templates, pod_templates);
 
 /* ---- Jobs. ---- */
 

@@ -169,6 +169,14 @@ static const struct kind kinds[] = {
         .columns = &columns_pods,
     },
     {
+        NAMES("", "v1", "PodTemplate", "podtemplates", "podtemplate"),
+        .namespaced = true,
+        .verbs = VERBS_ALL,
+        .flags = KIND_UNCONDITIONAL | KIND_GENERATION | KIND_DELETE_OBJECT,
+        .shape = &shape_pod_template,
+        .columns = &columns_pod_templates,
+    },
+    {
         NAMES("", "v1", "ReplicationController", "replicationcontrollers", "replicationcontroller"),
         .short_names = LIST_OF("rc"),
         .categories = LIST_OF("all"),

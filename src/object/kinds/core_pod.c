@@ -247,3 +247,10 @@ static const struct shape_field shape_pod_fields[] = {
     RECORD("status", 3, pod_status),
 };
 SHARED_SHAPE(shape_pod, "Pod");
+
+static const struct shape_field shape_pod_template_fields[] = {
+    TYPE_META,
+    RECORD("metadata", 1, shape_object_meta),
+    RECORD("template", 2, shape_pod_template_spec),
+};
+SHARED_SHAPE(shape_pod_template, "PodTemplate");

@@ -98,3 +98,14 @@ static const struct shape_field shape_taint_fields[] = {
     TIME("timeAdded", 4, PTR),
 };
 SHARED_SHAPE(shape_taint, "Taint");
+
+static const struct shape_field topology_selector_label_requirement_fields[] = {
+    STRING("key", 1, REQUIRED),
+    STRINGS("values", 2, REQUIRED, ATOMIC),
+};
+SHAPE(topology_selector_label_requirement, "TopologySelectorLabelRequirement");
+
+static const struct shape_field shape_topology_selector_term_fields[] = {
+    LIST("matchLabelExpressions", 1, topology_selector_label_requirement, ATOMIC),
+};
+SHARED_ATOMIC_SHAPE(shape_topology_selector_term, "TopologySelectorTerm");

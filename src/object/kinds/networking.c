@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* networking.k8s.io/v1: Ingress and NetworkPolicy. */
+/* networking.k8s.io/v1: Ingress, IngressClass and NetworkPolicy. */
 #define SHAPE_PACKAGE "io.k8s.api.networking.v1"
 
 #include "object/kinds/columns.h"
@@ -136,7 +136,33 @@ static const struct shape_field network_policy_fields[] = {
 };
 SHAPE(network_policy, "NetworkPolicy");
 
+static const struct shape_field ingress_class_parameters_reference_fields[] = {
+    STRING("apiGroup", 1, PTR), STRING("kind", 2, REQUIRED), STRING("name", 3, REQUIRED),
+    STRING("scope", 4, PTR),    STRING("namespace", 5, PTR),
+};
+SHAPE(ingress_class_parameters_reference, "IngressClassParametersReference");
+
+static const struct shape_field ingress_class_spec_fields[] = {
+    STRING("controller", 1),
+    RECORD("parameters", 2, ingress_class_parameters_reference, PTR),
+};
+SHAPE(ingress_class_spec, "IngressClassSpec");
+
+static const struct shape_field ingress_class_fields[] = {
+    TYPE_META,
+    RECORD("metadata", 1, shape_object_meta),
+    RECORD("spec", 2, ingress_class_spec),
+};
+SHAPE(ingress_class, "IngressClass");
+
 static const struct kind kinds[] = {
+    {
+        NAMES("networking.k8s.io", "v1", "IngressClass", "ingressclasses", "ingressclass"),
+        .verbs = VERBS_ALL,
+        .flags = KIND_UNCONDITIONAL | KIND_GENERATION,
+        .shape = &ingress_class,
+        .columns = &columns_ingress_classes,
+    },
     {
         NAMES("networking.k8s.io", "v1", "Ingress", "ingresses", "ingress"),
         .short_names = LIST_OF("ing"),

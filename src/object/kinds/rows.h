@@ -57,6 +57,7 @@
 /* A map from strings. */
 #define STRING_MAP(name, wire, ...) ROW(name, wire, SHAPE_STRING, SHAPE_MAP, ##__VA_ARGS__)
 #define BYTES_MAP(name, wire, ...) ROW(name, wire, SHAPE_BYTES, SHAPE_MAP, ##__VA_ARGS__)
+#define TIME_MAP(name, wire, ...) ROW(name, wire, SHAPE_TIME, SHAPE_MAP, ##__VA_ARGS__)
 #define QUANTITY_MAP(name, wire, ...) ROW(name, wire, SHAPE_QUANTITY, SHAPE_MAP, ##__VA_ARGS__)
 #define EXTRA_MAP(name, wire, ...) ROW(name, wire, SHAPE_STRINGS, SHAPE_MAP, ##__VA_ARGS__)
 #define RECORD_MAP(name, wire, of, ...) ROW(name, wire, SHAPE_RECORD, SHAPE_MAP, .record = &(of), ##__VA_ARGS__)
@@ -80,6 +81,7 @@
 #define MERGE_RETAIN(key) .smp = SHAPE_SMP_MERGE | SHAPE_SMP_RETAIN_KEYS, .smp_key = (key)
 #define MERGE_SET .smp = SHAPE_SMP_MERGE
 #define RETAIN_KEYS .smp = SHAPE_SMP_RETAIN_KEYS
+#define REPLACE .smp = SHAPE_SMP_REPLACE
 
 /* Every object's first two fields; on the wire they are in the envelope. */
 #define TYPE_META STRING("kind", 0), STRING("apiVersion", 0)

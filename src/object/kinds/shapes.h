@@ -53,6 +53,7 @@ extern const struct shape shape_affinity;
 extern const struct shape shape_toleration;
 extern const struct shape shape_topology_spread_constraint;
 extern const struct shape shape_taint;
+extern const struct shape shape_topology_selector_term;
 
 /* core_container.c */
 extern const struct shape shape_resource_requirements;
@@ -66,6 +67,7 @@ extern const struct shape shape_ephemeral_container;
 /* core_pod.c */
 extern const struct shape shape_pod_template_spec;
 extern const struct shape shape_pod;
+extern const struct shape shape_pod_template;
 
 /* core_service.c */
 extern const struct shape shape_service;
@@ -77,3 +79,10 @@ extern const struct shape shape_event;
 
 /* core_node.c */
 extern const struct shape shape_node;
+
+/* autoscaling.c; the last one is what annotations of v1 hold */
+extern const struct shape shape_horizontal_pod_autoscaler_v1;
+extern const struct shape shape_autoscaler_notes;
+
+/* autoscaling_v2.c */
+extern const struct shape shape_horizontal_pod_autoscaler_v2;

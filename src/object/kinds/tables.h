@@ -17,14 +17,20 @@ extern const struct kind_table kinds_apps;
 extern const struct kind_table kinds_authentication;
 extern const struct kind_table kinds_authorization;
 extern const struct kind_table kinds_autoscaling;
+extern const struct kind_table kinds_autoscaling_v2;
 extern const struct kind_table kinds_batch;
 extern const struct kind_table kinds_certificates;
 extern const struct kind_table kinds_coordination;
 extern const struct kind_table kinds_core;
+extern const struct kind_table kinds_discovery;
 extern const struct kind_table kinds_events;
 extern const struct kind_table kinds_meta;
 extern const struct kind_table kinds_networking;
+extern const struct kind_table kinds_node;
+extern const struct kind_table kinds_policy;
 extern const struct kind_table kinds_rbac;
+extern const struct kind_table kinds_scheduling;
+extern const struct kind_table kinds_storage;
 
 #define NAMES(g, v, k, many, one) \
     .group = (g), .version = (v), .kind = (k), .list_kind = k "List", .plural = (many), .singular = (one)

@@ -82,6 +82,12 @@ void check_too_long(struct field_errors *errs, const struct place *at, size_t ma
     add(errs, FIELD_TOO_LONG, at, (str){0}, str_fmt(errs->arena, "may not be more than %zu bytes", max));
 }
 
+void check_too_many(struct field_errors *errs, const struct place *at, size_t n, size_t max)
+{
+    add(errs, FIELD_TOO_MANY, at, str_fmt(errs->arena, "%zu", n),
+        str_fmt(errs->arena, "must have at most %zu items", max));
+}
+
 bool is_choice(str value, const char *names)
 {
     str rest = str_of(names), name;

@@ -39,6 +39,8 @@ void check_unsupported(struct field_errors *errs, const struct place *at, str va
 void check_invalid_go(struct field_errors *errs, const struct place *at, str value, const char *text);
 void check_not_found(struct field_errors *errs, const struct place *at, str value);
 void check_too_long(struct field_errors *errs, const struct place *at, size_t max);
+/* "Too many: 9: must have at most 8 items" */
+void check_too_many(struct field_errors *errs, const struct place *at, size_t n, size_t max);
 
 /* ---- Rules that many kinds have. ---- */
 

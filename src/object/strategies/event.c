@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events: of the core group, where they are kept, and of events.k8s.io, which has other names for the same fields. */
-#include "object/strategy.h"
-
 #include "object/object.h"
 #include "object/strategies/check.h"
 #include "object/strategies/strategies.h"
@@ -32,15 +30,10 @@ static void rename_member(struct json_member *m, bool to_core)
     }
 }
 
-void strategy_convert(struct arena *a, const struct kind *from, const struct kind *to, struct json *object)
+void event_convert(struct json *object, bool to_core)
 {
-    if (from == to)
-        return;
     for (size_t i = 0; i < json_len(object); i++)
-        rename_member(&object->members[i], to->group[0] == 0);
-    str version = to->group[0] ? str_fmt(a, "%s/%s", to->group, to->version) : str_of(to->version);
-    json_set(a, object, S("apiVersion"), json_str(version));
-    json_set(a, object, S("kind"), json_str(str_of(to->kind)));
+        rename_member(&object->members[i], to_core);
 }
 
 /* ---- Checking. Errors speak of the fields of the core group, whichever view they came through. ---- */

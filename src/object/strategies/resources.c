@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds about amounts and places of things: LimitRange, PersistentVolume, PersistentVolumeClaim, Node, PriorityClass,
- * HorizontalPodAutoscaler. */
+/* Kinds about amounts and places of things: LimitRange, PersistentVolume, PersistentVolumeClaim, Node. */
 #include "object/strategies/pod.h"
 #include "object/strategies/strategies.h"
 
@@ -66,18 +65,6 @@ static void fill_node(struct arena *a, struct json *object)
     const struct json *capacity = json_get(status, S("capacity"));
     if (json_len(capacity) && json_is_null(json_get(status, S("allocatable"))))
         json_set(a, status, S("allocatable"), json_dup(a, capacity));
-}
-
-/* ---- Priorities and autoscaling. ---- */
-
-static void fill_priority_class(struct arena *a, struct json *object)
-{
-    default_str(a, object, S("preemptionPolicy"), S("PreemptLowerPriority"));
-}
-
-static void fill_autoscaler(struct arena *a, struct json *object)
-{
-    default_int(a, make_obj(a, object, S("spec")), S("minReplicas"), 1);
 }
 
 /* ---- Checking. ---- */
@@ -204,16 +191,6 @@ static const struct strategy rows[] = {
         .kind = "Node",
         .fill = fill_node,
         .keeps_status = true,
-    },
-    {
-        .group = "scheduling.k8s.io",
-        .kind = "PriorityClass",
-        .fill = fill_priority_class,
-    },
-    {
-        .group = "autoscaling",
-        .kind = "HorizontalPodAutoscaler",
-        .fill = fill_autoscaler,
     },
 };
 STRATEGIES(strategies_resources, rows);

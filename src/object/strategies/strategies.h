@@ -12,6 +12,7 @@
  * is done before these are called. */
 struct strategy {
     const char *group, *kind;
+    const char *version; /* NULL: all that are served */
     void (*fill)(struct arena *a, struct json *object);           /* defaults */
     void (*prepare_create)(struct arena *a, struct json *object); /* without a status, its metadata filled in */
     void (*prepare_update)(struct arena *a, struct json *object, const struct json *current);
@@ -32,13 +33,19 @@ struct strategy_table {
 
 extern const struct strategy_table strategies_batch;
 extern const struct strategy_table strategies_certificates;
+extern const struct strategy_table strategies_classes;
 extern const struct strategy_table strategies_core;
 extern const struct strategy_table strategies_event;
 extern const struct strategy_table strategies_network;
 extern const struct strategy_table strategies_pod;
 extern const struct strategy_table strategies_resources;
+extern const struct strategy_table strategies_scaling;
+extern const struct strategy_table strategies_slices;
+extern const struct strategy_table strategies_templates;
 extern const struct strategy_table strategies_workload;
 
+/* The members of an Event get the names they have in the core group, or in events.k8s.io. */
+void event_convert(struct json *object, bool to_core);
 /* Of an update through the finalize subresource of a Namespace. */
 void strategy_check_finalize(struct field_errors *errs, const struct json *object);
 

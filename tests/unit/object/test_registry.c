@@ -23,6 +23,7 @@ static const char *const expected[] = {
     "status(get,patch,update)",
     " v1 persistentvolumes PersistentVolume persistentvolume Cluster [pv] [] ALL status(get,patch,update)",
     " v1 pods Pod pod Namespaced [po] [all] ALL ephemeralcontainers(get,patch,update) status(get,patch,update)",
+    " v1 podtemplates PodTemplate podtemplate Namespaced [] [] ALL",
     " v1 replicationcontrollers ReplicationController replicationcontroller Namespaced [rc] [all] ALL "
     "scale=autoscaling/v1/Scale(get,patch,update) status(get,patch,update)",
     " v1 resourcequotas ResourceQuota resourcequota Namespaced [quota] [] ALL status(get,patch,update)",
@@ -30,6 +31,7 @@ static const char *const expected[] = {
     " v1 serviceaccounts ServiceAccount serviceaccount Namespaced [sa] [] ALL "
     "token=authentication.k8s.io/v1/TokenRequest(create)",
     " v1 services Service service Namespaced [svc] [all] ALL status(get,patch,update)",
+    "apps v1 controllerrevisions ControllerRevision controllerrevision Namespaced [] [] ALL",
     "apps v1 daemonsets DaemonSet daemonset Namespaced [ds] [all] ALL status(get,patch,update)",
     "apps v1 deployments Deployment deployment Namespaced [deploy] [all] ALL scale=autoscaling/v1/Scale(get,patch,update) "
     "status(get,patch,update)",
@@ -45,19 +47,30 @@ static const char *const expected[] = {
     "authorization.k8s.io v1 selfsubjectaccessreviews SelfSubjectAccessReview selfsubjectaccessreview Cluster [] [] create",
     "authorization.k8s.io v1 selfsubjectrulesreviews SelfSubjectRulesReview selfsubjectrulesreview Cluster [] [] create",
     "authorization.k8s.io v1 subjectaccessreviews SubjectAccessReview subjectaccessreview Cluster [] [] create",
+    "autoscaling v2 horizontalpodautoscalers HorizontalPodAutoscaler horizontalpodautoscaler Namespaced [hpa] [all] ALL "
+    "status(get,patch,update)",
+    "autoscaling v1 horizontalpodautoscalers HorizontalPodAutoscaler horizontalpodautoscaler Namespaced [hpa] [all] ALL "
+    "status(get,patch,update)",
     "batch v1 cronjobs CronJob cronjob Namespaced [cj] [all] ALL status(get,patch,update)",
     "batch v1 jobs Job job Namespaced [] [all] ALL status(get,patch,update)",
     "certificates.k8s.io v1 certificatesigningrequests CertificateSigningRequest certificatesigningrequest Cluster [csr] [] "
     "ALL approval(get,patch,update) status(get,patch,update)",
+    "networking.k8s.io v1 ingressclasses IngressClass ingressclass Cluster [] [] ALL",
     "networking.k8s.io v1 ingresses Ingress ingress Namespaced [ing] [] ALL status(get,patch,update)",
     "networking.k8s.io v1 networkpolicies NetworkPolicy networkpolicy Namespaced [netpol] [] ALL",
+    "policy v1 poddisruptionbudgets PodDisruptionBudget poddisruptionbudget Namespaced [pdb] [] ALL "
+    "status(get,patch,update)",
     "rbac.authorization.k8s.io v1 clusterrolebindings ClusterRoleBinding clusterrolebinding Cluster [] [] ALL",
     "rbac.authorization.k8s.io v1 clusterroles ClusterRole clusterrole Cluster [] [] ALL",
     "rbac.authorization.k8s.io v1 rolebindings RoleBinding rolebinding Namespaced [] [] ALL",
     "rbac.authorization.k8s.io v1 roles Role role Namespaced [] [] ALL",
+    "storage.k8s.io v1 storageclasses StorageClass storageclass Cluster [sc] [] ALL",
     "apiextensions.k8s.io v1 customresourcedefinitions CustomResourceDefinition customresourcedefinition Cluster [crd,crds] "
     "[api-extensions] ALL status(get,patch,update)",
+    "scheduling.k8s.io v1 priorityclasses PriorityClass priorityclass Cluster [pc] [] ALL",
     "coordination.k8s.io v1 leases Lease lease Namespaced [] [] ALL",
+    "node.k8s.io v1 runtimeclasses RuntimeClass runtimeclass Cluster [] [] ALL",
+    "discovery.k8s.io v1 endpointslices EndpointSlice endpointslice Namespaced [] [] ALL",
 };
 
 static void add_verbs(struct buf *b, unsigned verbs)
@@ -529,14 +542,15 @@ static void test_groups_in_order(void **state)
             buf_fmt(&b, "%s%s=%zu", v ? "," : "", groups[g].versions[v].version, groups[g].versions[v].n);
     }
     assert_text(buf_str(&b),
-                ":v1=14 apps:v1=4 events.k8s.io:v1=1 authentication.k8s.io:v1=2 authorization.k8s.io:v1=4 "
-                "batch:v1=2 certificates.k8s.io:v1=1 networking.k8s.io:v1=2 rbac.authorization.k8s.io:v1=4 "
-                "apiextensions.k8s.io:v1=1 coordination.k8s.io:v1=1 "
+                ":v1=15 apps:v1=5 events.k8s.io:v1=1 authentication.k8s.io:v1=2 authorization.k8s.io:v1=4 "
+                "autoscaling:v2=1,v1=1 batch:v1=2 certificates.k8s.io:v1=1 networking.k8s.io:v1=3 policy:v1=1 "
+                "rbac.authorization.k8s.io:v1=4 storage.k8s.io:v1=1 apiextensions.k8s.io:v1=1 scheduling.k8s.io:v1=1 "
+                "coordination.k8s.io:v1=1 node.k8s.io:v1=1 discovery.k8s.io:v1=1 "
                 "acme.com:v2=1,v1=1,v1beta1=1 example.com:v2=1,v1=1,v1beta1=1");
     for (size_t i = 0; i < groups[0].versions[0].n; i++)
         assert_string_equal(groups[0].versions[0].kinds[i]->group, "");
     assert_string_equal(groups[0].versions[0].kinds[0]->plural, "configmaps");
-    assert_string_equal(groups[0].versions[0].kinds[13]->plural, "services");
+    assert_string_equal(groups[0].versions[0].kinds[14]->plural, "services");
     registry_free(r);
 }
 
