@@ -295,6 +295,17 @@ static void check_all(struct crds *c)
         u->check_names |= u->wants_names;
 }
 
+/* Its objects can be reached by another path than before: those that were not are tried again. */
+static bool has_moved(struct unsettled *u, const struct json *crd)
+{
+    str version = served_version(crd);
+    if (str_eq(u->version, version))
+        return false;
+    u->version = str_dup(&u->arena, version);
+    u->has_failed = true;
+    return true;
+}
+
 void crds_seen(struct crds *c, str name, const struct json *crd)
 {
     struct unsettled *u = find(c, name);
@@ -312,7 +323,7 @@ void crds_seen(struct crds *c, str name, const struct json *crd)
         u = add(c, crd);
     u->wants_names = wants_names;
     u->check_names = !has_settled;
-    if (is_dying && !u->is_deleting)
+    if (is_dying && (has_moved(u, crd) || !u->is_deleting))
         try_in(u, 0);
     u->is_deleting = is_dying;
 }
