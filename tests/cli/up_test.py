@@ -417,6 +417,24 @@ def says_when_others_can_connect(scratch):
         assert server.end() == 0 and 'other machines' not in server.messages()
 
 
+@check
+def log_has_no_credentials_and_one_line_a_request(scratch):
+    with Server(scratch, '--verbose') as server:
+        server.ready()
+        request = ('GET /api/v1/namespaces/a%0alevel=error%20msg=fake%1b/pods?token=in-the-query HTTP/1.1\r\n'
+                   'Host: x\r\nImpersonate-User: someone\r\n{}Connection: close\r\n\r\n')
+        for with_admin, header in ((True, ''), (False, 'Authorization: Bearer in-the-header\r\n')):
+            with connect(server, with_admin) as sock:
+                sock.sendall(request.format(header).encode())
+                while sock.recv(65536):
+                    pass
+        assert server.end() == 0
+        log = server.messages()
+        assert r'path="/api/v1/namespaces/a\nlevel=error msg=fake\x1b/pods" user=someone status=403' in log, log
+        assert 'credential refused' in log, log
+        assert 'in-the-' not in log and '\nlevel' not in log and '\x1b' not in log, log
+
+
 def main():
     print('1..%d' % len(CHECKS))
     for number, fn in enumerate(CHECKS, 1):
