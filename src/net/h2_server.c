@@ -256,7 +256,8 @@ static nghttp2_session *session_new(struct h2_session *s)
     nghttp2_option_set_stream_reset_rate_limit(option, RESET_BURST, RESETS_PER_SECOND);
 #endif
     nghttp2_session *ng;
-    must(nghttp2_session_server_new2(&ng, callbacks, s, option));
+    nghttp2_mem memory = h2_memory(s);
+    must(nghttp2_session_server_new3(&ng, callbacks, s, option, &memory));
     nghttp2_option_del(option);
     nghttp2_session_callbacks_del(callbacks);
     return ng;

@@ -55,6 +55,8 @@ struct h2_session {
     struct conn *conn;
     const struct http_limits *limits;
     nghttp2_session *ng;
+    void *room; /* h2_memory.c */
+    size_t room_bytes;
     struct h2_list lists[H2_STATES];
     size_t streams;
     struct {
@@ -82,6 +84,10 @@ void h2_stream_move(struct h2_stream *st, enum h2_state state);
 void h2_end(struct h2_session *s, uint32_t code);
 /* The last GOAWAY of a drain: what was not begun until now is to be asked elsewhere. */
 void h2_goodbye(struct h2_session *s);
+
+/* ---- h2_memory.c ---- */
+
+nghttp2_mem h2_memory(struct h2_session *s);
 
 /* ---- h2_timeout.c: slow peers. ---- */
 
