@@ -4,6 +4,7 @@
 
 #include "api/schemas.h"
 #include "object/apply.h"
+#include "object/canonical.h"
 #include "object/object.h"
 
 /* Fields that a write through a subresource cannot change, and so does not own. Without a row: status for the object
@@ -79,9 +80,19 @@ struct managed_write write_managed(struct write *w)
     return m;
 }
 
+/* A new object takes the place of one with nothing in it, which has all fields that Go never leaves out. */
+static struct json nothing_yet(struct write *w)
+{
+    struct json nothing = json_obj();
+    if (w->kind->shape)
+        canonical_form(&w->work, w->kind->shape, &nothing, 0);
+    return nothing;
+}
+
 void write_track(struct write *w)
 {
+    struct json nothing = w->exists ? json_null() : nothing_yet(w);
     w->next = managed_update(
         &w->work,
-        &(struct managed_args){.write = write_managed(w), .old = w->exists ? &w->current : NULL, .next = &w->next});
+        &(struct managed_args){.write = write_managed(w), .old = w->exists ? &w->current : &nothing, .next = &w->next});
 }

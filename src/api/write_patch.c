@@ -80,6 +80,20 @@ static enum write_step next_create(struct write *w)
     return write_next_create(w);
 }
 
+/* What fits the lists and maps of a kind may still be no time, or no quantity. */
+static enum write_step refuse_result(struct write *w, const struct json *config, const struct err *err)
+{
+    const struct kind *kind = w->kind;
+    if (err->code != ERR_BAD_REQUEST)
+        return write_failed(w, err);
+    str type = str_fmt(&w->work, "%s/%s, Kind=%s", kind->group, kind->version, kind->kind);
+    str text = str_fmt(&w->work,
+                       "failed to convert new object (%.*s/%.*s; %.*s) to proper version: unable to convert "
+                       "unstructured object to %.*s: %s",
+                       STR(object_namespace(config)), STR(object_name(config)), STR(type), STR(type), err->msg);
+    return write_refused(w, status_unknown(&w->work, decode_show(&w->work, text)));
+}
+
 static enum write_step merge(struct write *w, const struct json *config, const struct json_notes *duplicates)
 {
     struct err err = {0};
@@ -101,7 +115,7 @@ static enum write_step merge(struct write *w, const struct json *config, const s
         return WRITE_SAME;
     w->next = json_dup(&w->work, &result.object);
     if (decode_object(w->api, &w->work, w->kind, &w->next, NULL, NULL, &err) < 0)
-        return write_failed(w, &err);
+        return refuse_result(w, config, &err);
     return w->exists ? next_update(w) : next_create(w);
 }
 

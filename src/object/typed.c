@@ -277,14 +277,26 @@ size_t typed_keys(const struct typed *t, str ret[TYPED_MAX_KEYS])
     return n;
 }
 
+/* Of built-in kinds: protocols are TCP, and what Go writes even when it is empty is empty. */
+static bool default_of_row(const struct shape *record, str key, struct json *ret)
+{
+    const struct shape_field *row = record ? shape_find(record, key) : NULL;
+    if (!row)
+        return false;
+    bool is_text = row->type == SHAPE_STRING;
+    bool is_reference = strcmp(record->name, "LocalObjectReference") == 0; /* its name is said to be "" */
+    if (str_eq(key, S("protocol")))
+        *ret = json_str(S("TCP"));
+    else if (!row->pointer && (row->required || row->written || is_reference))
+        *ret = is_text ? json_str(S("")) : json_int(0);
+    else
+        return false;
+    return true;
+}
+
 bool typed_key_default(const struct typed *t, str key, struct arena *a, struct json *ret)
 {
     if (t->source == TYPED_SCHEMA)
         return schema_node_default(schema_property(schema_items(t->node), key), a, ret);
-    /* The only default among the key fields of built-in kinds. */
-    if (t->source == TYPED_SHAPE && str_eq(key, S("protocol"))) {
-        *ret = json_str(S("TCP"));
-        return true;
-    }
-    return false;
+    return t->source == TYPED_SHAPE && default_of_row(t->record, key, ret);
 }
