@@ -217,7 +217,7 @@ SHAPE(stateful_set, "StatefulSet");
 static const struct shape_field controller_revision_fields[] = {
     TYPE_META,
     RECORD("metadata", 1, shape_object_meta),
-    RAW("data", 2),
+    RAW("data", 2, ATOMIC),
     INT64("revision", 3, REQUIRED),
 };
 SHAPE(controller_revision, "ControllerRevision");
