@@ -7,6 +7,7 @@
 #include "object/conditions.h"
 #include "object/object.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool write_is_crd(const struct kind *kind)
@@ -118,8 +119,10 @@ bool write_crd_enter(struct write *w)
 static void take_out(struct write *w)
 {
     struct write **at = &w->api->crd_writes;
-    while (*at != w)
+    while (*at != w) {
+        assert(*at && "whoever leaves has entered");
         at = &(*at)->next_crd;
+    }
     *at = w->next_crd;
 }
 
