@@ -29,6 +29,23 @@ static void answer(struct api_request *r, const struct get *g, const struct stor
         api_answer(r, 200, &whole);
 }
 
+bool read_refuse_list_form(struct api_request *r, const struct accept *accept)
+{
+    if (accept->as != AS_METADATA || !str_eq(accept->kind, S("PartialObjectMetadataList")))
+        return false;
+    bool is_custom = r->route.kind->flags & KIND_CUSTOM;
+    struct status_args args = {
+        .code = ERR_NOT_ACCEPTABLE,
+        .message =
+            str_fmt(r->arena, "you requested PartialObjectMetadataList, but the requested object is not a list (%.*s)",
+                    STR(view_go_type(r->arena, r->route.kind, false))),
+    };
+    struct json status =
+        is_custom ? status_unknown(r->arena, S("content is not a list")) : status_build(r->arena, &args);
+    api_refuse(r, &status);
+    return true;
+}
+
 static void look_up(struct api_request *r, void *ctx)
 {
     const struct kind *kind = r->route.kind;
@@ -37,7 +54,9 @@ static void look_up(struct api_request *r, void *ctx)
     struct err err;
     int code = store_get(r->api->store, api_table(r->api, kind), namespace, r->route.name, &item, &err);
     if (code == 0) {
-        answer(r, ctx, &item);
+        const struct get *g = ctx;
+        if (!read_refuse_list_form(r, &g->accept))
+            answer(r, g, &item);
     } else if (code == ERR_NOT_FOUND) {
         struct status_subject about = {
             .group = str_of(kind->group), .kind = str_of(kind->plural), .name = r->route.name};
@@ -46,22 +65,6 @@ static void look_up(struct api_request *r, void *ctx)
     } else {
         api_refuse_err(r, &err);
     }
-}
-
-/* One object as a list of metadata is an odd wish, but one with a text of its own. */
-static bool refuse_list_form(struct api_request *r, const struct accept *accept)
-{
-    if (accept->as != AS_METADATA || !str_eq(accept->kind, S("PartialObjectMetadataList")))
-        return false;
-    struct status_args args = {
-        .code = ERR_NOT_ACCEPTABLE,
-        .message =
-            str_fmt(r->arena, "you requested PartialObjectMetadataList, but the requested object is not a list (%.*s)",
-                    STR(view_go_type(r->arena, r->route.kind, false))),
-    };
-    struct json status = status_build(r->arena, &args);
-    api_refuse(r, &status);
-    return true;
 }
 
 /* export was dropped in 1.21; ignoring it would give more than was asked for. */
@@ -80,7 +83,7 @@ void read_get(struct api_request *r)
     struct get *g = ARENA_NEW(r->arena, struct get);
     rev wanted;
     str why;
-    if (!negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &g->accept) || refuse_list_form(r, &g->accept) ||
+    if (!negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &g->accept) ||
         !view_of_request(r, &g->accept, &g->view) || refuse_export(r))
         return;
     if (!read_revision_parse(r->arena, query_get(&r->query, S("resourceVersion")), &wanted, &why)) {

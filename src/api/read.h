@@ -9,6 +9,8 @@
 
 void read_get(struct api_request *r);
 void read_list(struct api_request *r);
+/* True, and refused, when one object is asked for as a list of metadata. */
+bool read_refuse_list_form(struct api_request *r, const struct accept *accept);
 
 /* ---- The options that list, watch and deletecollection share, read from the query and checked (read_options.c). ---- */
 

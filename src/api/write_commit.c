@@ -2,6 +2,7 @@
 /* The effects: what an attempt came to goes to the store, and then the answer leaves. */
 #include "api/write_parts.h"
 
+#include "api/read.h"
 #include "api/value.h"
 #include "object/object.h"
 #include "object/strategy.h"
@@ -25,8 +26,9 @@ bool write_begin(struct api_request *r, write_build *build, struct write **ret)
         .code = 200,
     };
     *ret = w;
+    bool is_one = r->route.verb != VERB_DELETECOLLECTION;
     return negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &w->accept) &&
-           view_of_request(r, &w->accept, &w->view);
+           view_of_request(r, &w->accept, &w->view) && !(is_one && read_refuse_list_form(r, &w->accept));
 }
 
 void write_run(struct write *w)

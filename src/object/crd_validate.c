@@ -417,6 +417,10 @@ static void check_name(struct field_errors *errs, const struct json *crd)
     str name = json_get_text(json_get(crd, S("metadata")), S("name"));
     str want = str_fmt(errs->arena, "%.*s.%.*s", STR(json_get_text(json_get(spec, S("names")), S("plural"))),
                        STR(json_get_text(spec, S("group"))));
+    str base = json_get_text(json_get(crd, S("metadata")), S("generateName"));
+    if (base.n && !str_eq(base, want))
+        crd_invalid_text(errs, AT(AT(NULL, S("metadata")), S("generateName")), base,
+                         "must be spec.names.plural+\".\"+spec.group");
     if (name.n && !str_eq(name, want))
         crd_invalid_text(errs, AT(AT(NULL, S("metadata")), S("name")), name,
                          "must be spec.names.plural+\".\"+spec.group");
