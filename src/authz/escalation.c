@@ -240,6 +240,8 @@ static int check_binding(struct check *c)
         return 0;
     if (kind == AUTHZ_ROLE && !w->kind->namespaced)
         return bad_request(c, S("Namespace parameter required."));
+    if (name.n == 0)
+        return bad_request(c, S("Name parameter required."));
     const struct authz_role *role = authz_get_role(c->ix, kind, kind == AUTHZ_ROLE ? w->namespace : (str){0}, name);
     if (!role) {
         *c->status = status_not_found(c->arena, about(c, name));
