@@ -4,9 +4,9 @@
  * Threads: the loop thread; steps look at the world only through the facts passed in.
  * Errors: a code, and the Status that the client gets.
  *
- *   mutate    namespace is there and stays ─► requester recorded ─► ServiceAccounts ─► rules of aggregated roles
- *             ─► sender of requests for certificates
- *   validate  owners may be blocked ─► signers may be approved and signed for
+ *   mutate    namespace is there and stays ─► requester recorded ─► ServiceAccounts ─► priorities
+ *             ─► rules of aggregated roles ─► sender of requests for certificates
+ *   validate  owners may be blocked ─► signers may be approved and signed for ─► one default priority
  *
  * The first step stands there because Kubernetes asks for the namespace before it looks at the object. */
 #pragma once
@@ -25,6 +25,9 @@ struct admission_facts {
     /* The object, decoded into the arena, or NULL; *ret_revision is what the decision then depends on. */
     const struct json *(*get)(void *ctx, struct arena *a, str group, str resource, str namespace, str name,
                               uint64_t *ret_revision);
+    /* Shows every object of a resource that is in no namespace, decoded for as long as the visit lasts, until one returns
+     * false. */
+    void (*each)(void *ctx, str group, str resource, bool (*visit)(void *to, const struct json *object), void *to);
     /* The kind that apiVersion and kind of an owner reference name, or NULL. */
     const struct kind *(*kind_of)(void *ctx, str api_version, str kind);
     void *ctx;

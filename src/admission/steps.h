@@ -16,6 +16,9 @@ admission_step namespaces_step;
 admission_step requester_step;
 /* accounts.c: the ServiceAccount of a pod, and of a Secret that is to hold its token. */
 admission_step accounts_step;
+/* priorities.c: pods have the priority of their class; one class at most is that of all others. */
+admission_step priorities_step;
+admission_step priority_classes_step;
 /* certificates.c: a request for a certificate says who sent it, and stays so; signers are approved and signed for by those who
  * may. */
 admission_step certificates_step;

@@ -91,6 +91,23 @@ static const struct json *fact_get(void *ctx, struct arena *a, str group, str re
     return object;
 }
 
+static void fact_each(void *ctx, str group, str resource, bool (*visit)(void *to, const struct json *object), void *to)
+{
+    struct api *api = ctx;
+    const struct kind *kind = kind_builtin_by_path(group, S("v1"), resource);
+    struct store_range range = {.table = kind ? api_table(api, kind) : 0};
+    struct store_list *list = kind ? store_list_open(api->store, &range) : NULL;
+    struct store_item item;
+    bool goes_on = list;
+    while (goes_on && store_list_next(list, &item, NULL) == 1) {
+        struct arena scratch ARENA_SCOPE = {0};
+        struct json object;
+        if (value_decode(api, &scratch, kind, &item, &object, NULL) == 0)
+            goes_on = visit(to, &object);
+    }
+    store_list_close(list);
+}
+
 static const struct kind *fact_kind_of(void *ctx, str api_version, str kind)
 {
     return registry_by_body(((struct api *)ctx)->registry, api_version, kind);
@@ -126,6 +143,7 @@ static void make_parts(struct api *api)
     api->facts = (struct admission_facts){.authz = api->authz,
                                           .aggregates = api->options.no_aggregation ? NULL : api->aggregates,
                                           .get = fact_get,
+                                          .each = fact_each,
                                           .kind_of = fact_kind_of,
                                           .ctx = api};
     api->schemas = schemas_new(api);

@@ -97,6 +97,33 @@ static void seed_namespaces(struct seed *s)
     }
 }
 
+/* The two classes that pods of the system itself name. */
+static void seed_priorities(struct seed *s)
+{
+    static const struct {
+        const char *name, *description;
+        int64_t value;
+    } classes[] = {
+        {"system-node-critical", "Used for system critical pods that must not be moved from their current node.",
+         2000001000},
+        {"system-cluster-critical",
+         "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+         2000000000},
+    };
+    const struct kind *kind = kind_builtin_by_path(S("scheduling.k8s.io"), S("v1"), S("priorityclasses"));
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        struct arena scratch ARENA_SCOPE = {0};
+        struct store_item item;
+        str name = str_of(classes[i].name);
+        if (store_get(s->api->store, api_table(s->api, kind), (str){0}, name, &item, NULL) == 0)
+            continue;
+        struct json class = object_of(&scratch, S("scheduling.k8s.io/v1"), S("PriorityClass"), name);
+        json_add(&scratch, &class, S("value"), json_int(classes[i].value));
+        json_add(&scratch, &class, S("description"), json_str(str_of(classes[i].description)));
+        call(s, S("POST"), S("/apis/scheduling.k8s.io/v1/priorityclasses"), &class);
+    }
+}
+
 /* Where aggregated servers and controller managers learn which client certificates to believe. */
 static void seed_authentication(struct seed *s)
 {
@@ -153,6 +180,7 @@ static void seed_roles(struct seed *s)
 {
     s->next = seed_roles_again;
     seed_authentication(s);
+    seed_priorities(s);
     for (size_t i = 0; i < bootstrap_count(); i++) {
         struct arena scratch ARENA_SCOPE = {0};
         struct json wanted = bootstrap_object(&scratch, i);
