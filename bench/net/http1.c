@@ -105,7 +105,7 @@ static void serve(const struct keys *ca, const struct keys *keys, int port_out)
 {
     static struct bench b;
     struct err err = {0};
-    struct tls_context *tls;
+    struct tls_context *tls = NULL;
     struct http_server *s;
     memset(b.body, 'x', BODY);
     struct tls_server_options t = {keys->certificate, keys->key, ca->certificate};
