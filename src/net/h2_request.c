@@ -11,6 +11,7 @@ int h2_on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, void *c
     struct h2_session *s = ctx;
     int64_t now = loop_now(conn_loop(s->conn));
     s->head_since = now;
+    s->head_id = frame->hd.stream_id;
     h2_timer_within(s, s->limits->head_ns);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST || s->is_ended)
         return 0;

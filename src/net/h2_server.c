@@ -132,6 +132,8 @@ static int on_stream_closed(nghttp2_session *ng, int32_t id, uint32_t code, void
     (void)code;
     struct h2_session *s = ctx;
     struct h2_stream *st = nghttp2_session_get_stream_user_data(ng, id);
+    if (id == s->head_id) /* malformed: nghttp2 resets the stream, and does not report the end of such a head */
+        s->head_since = 0;
     if (st == NULL)
         return 0;
     if (!st->is_sent)

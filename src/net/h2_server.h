@@ -66,6 +66,7 @@ struct h2_session {
     size_t framed, enough; /* of out: whole frames end here; stop when there is that much */
     int64_t timer_at;      /* 0: not set */
     int64_t head_since;    /* a block of headers is coming in since then; 0: none is */
+    int32_t head_id;       /* …for this stream */
     int64_t goodbye_at;    /* draining: when the last GOAWAY goes out, PING answered or not; 0: it went out */
     unsigned continuations;
     bool is_draining;

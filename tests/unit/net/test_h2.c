@@ -197,6 +197,29 @@ static void head_that_never_ends(void **state)
     peer_stop(&p);
 }
 
+/* The head of a malformed request has come to its end as any other: nobody waits for it, and who shares the connection stays. */
+static void malformed_head_does_not_end_others(void **state)
+{
+    struct http_limits limits = {.head_ns = 1000000};
+    struct peer p = peer_start(&server, &limits, 65535);
+    struct seen f;
+    struct buf b = {0};
+    peer_get(&p, 1, S("/watch"));
+    assert_true(peer_find(&p, HEADERS, 1, &f));
+    peer_pseudo(&b, S("GET"), S("/hello"));
+    peer_field(&b, S("Upper-Case"), S("is not for names"));
+    peer_frame(&p, HEADERS, END_HEADERS | END_STREAM, 3, buf_str(&b));
+    assert_true(peer_find(&p, RST_STREAM, 3, &f));
+    for (int i = 0; i < 30; i++) {
+        loop_turn(server.loop, 1000000);
+        peer_turn(&p);
+    }
+    testserver_event(&server, 0, S("event"));
+    assert_true(peer_find(&p, DATA, 1, &f));
+    buf_done(&b);
+    peer_stop(&p);
+}
+
 static void body_that_never_ends(void **state)
 {
     struct http_limits limits = {.body_ns = 1000000};
@@ -420,6 +443,7 @@ int main(void)
         cmocka_unit_test(idle_connections_end),
         cmocka_unit_test(watches_are_not_idle),
         cmocka_unit_test(head_that_never_ends),
+        cmocka_unit_test(malformed_head_does_not_end_others),
         cmocka_unit_test(body_that_never_ends),
         cmocka_unit_test(stream_that_is_not_read),
         cmocka_unit_test(bad_preface),
