@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,6 +33,17 @@ static str address_text(const struct sockaddr_storage *sa, char *p, size_t n)
     return (str){p, written > 0 && (size_t)written < n ? (size_t)written : 0};
 }
 
+/* A peer whose machine is gone says nothing, and neither does a watch without events: the kernel has to ask. The first time is
+ * that of kube-apiserver. */
+static void ask_if_alive(int fd)
+{
+    static const int on = 1, idle_seconds = 180, interval_seconds = 30, probes = 6;
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_seconds, sizeof interval_seconds);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
 /* Turns the next in the queue away with the spare descriptor, so that it does not wait for what will not come. */
 static bool turn_away(struct listener *l)
 {
@@ -54,6 +66,7 @@ static bool accept_one(struct http_server *s)
     char text[INET6_ADDRSTRLEN + 16];
     int fd = accept4(l->fd.fd, (struct sockaddr *)&sa, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
+        ask_if_alive(fd);
         server_welcome(s, fd, address_text(&sa, text, sizeof text));
         return true;
     }

@@ -2,6 +2,8 @@
 /* What peers cannot do to the server: wait for ever, send or hold too much, take others' place; and how it ends. */
 #include "world.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/socket.h>
@@ -116,6 +118,39 @@ static void lets_handlers_take_their_time(void **state)
     world_until(w, has_time_passed, &end, "time");
     http_answer(w->later[0], 200, (struct http_headers){0}, S("at last"));
     expect_text(peer_answer(p, 200), "at last");
+    peer_free(p);
+    world_free(w);
+}
+
+/* The server's end of a peer's connection; it is in this process too. */
+static int other_end(const struct peer *p)
+{
+    struct sockaddr_in own, other;
+    socklen_t n = sizeof own;
+    assert_int_equal(getsockname(p->fd, (struct sockaddr *)&own, &n), 0);
+    for (int fd = 0; fd < 1024; fd++) {
+        n = sizeof other;
+        if (getpeername(fd, (struct sockaddr *)&other, &n) == 0 && n == sizeof other && other.sin_family == AF_INET &&
+            other.sin_port == own.sin_port)
+            return fd;
+    }
+    fail_msg("no other end");
+    return -1;
+}
+
+/* Nothing in HTTP/1.1 shows that the machine of an idle watcher is gone. */
+static void has_the_kernel_ask_silent_peers(void **state)
+{
+    struct world *w = world_new(NULL, NULL);
+    struct peer *p = peer_new(w);
+    world_until_connections(w, 1);
+    int is_on = 0, seconds = 0;
+    socklen_t n = sizeof is_on;
+    assert_int_equal(getsockopt(other_end(p), SOL_SOCKET, SO_KEEPALIVE, &is_on, &n), 0);
+    n = sizeof seconds;
+    assert_int_equal(getsockopt(other_end(p), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, &n), 0);
+    assert_true(is_on);
+    assert_int_equal(seconds, 180);
     peer_free(p);
     world_free(w);
 }
@@ -524,6 +559,7 @@ int main(void)
         cmocka_unit_test(does_not_wait_for_slow_bodies),
         cmocka_unit_test(does_not_keep_idle_connections),
         cmocka_unit_test(lets_handlers_take_their_time),
+        cmocka_unit_test(has_the_kernel_ask_silent_peers),
         cmocka_unit_test(refuses_large_heads),
         cmocka_unit_test(throws_large_bodies_away),
         cmocka_unit_test(bounds_all_bodies_together),
