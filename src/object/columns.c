@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "object/go_text.h"
+#include "object/kinds/columns.h"
 
 /* "5h" or "5h7m": the second part is left out when it is zero. */
 static str two_parts(struct arena *a, int64_t first, char unit, int64_t second, char small)
@@ -165,7 +166,8 @@ struct json columns_define(struct arena *a, const struct columns *columns)
         json_add(a, &def, S("name"), text_or_empty(c->name));
         json_add(a, &def, S("type"), text_or_empty(c->type));
         json_add(a, &def, S("format"), text_or_empty(c->format));
-        json_add(a, &def, S("description"), text_or_empty(c->description));
+        json_add(a, &def, S("description"),
+                 text_or_empty(c->description ? c->description : column_description(c->name)));
         json_add(a, &def, S("priority"), json_int(c->priority));
         json_push(a, &list, def);
     }

@@ -12,7 +12,7 @@
 struct column {
     const char *name, *type;
     const char *format;      /* "name", or NULL */
-    const char *description; /* or NULL */
+    const char *description; /* NULL: that of built-in columns of this name */
     int priority;            /* 1: only shown with -o wide */
     struct json (*cell)(struct arena *a, const struct json *obj, int64_t now);
     const struct jsonpath *path; /* of an additionalPrinterColumn; type says how the hit is shown */
