@@ -5,8 +5,8 @@
 #include "object/object.h"
 #include "object/status.h"
 
-static admission_step *const mutating[] = {namespaces_step, requester_step, accounts_step, priorities_step, aggregation_step,
-                                           certificates_step};
+static admission_step *const mutating[] = {namespaces_step, requester_step,   accounts_step,
+                                           priorities_step, aggregation_step, certificates_step};
 static admission_step *const validating[] = {owners_step, signers_step, priority_classes_step};
 
 static int run(admission_step *const *steps, size_t n, const struct admission_facts *facts,

@@ -12,7 +12,7 @@
  * is done before these are called. */
 struct strategy {
     const char *group, *kind;
-    const char *version; /* NULL: all that are served */
+    const char *version;                                          /* NULL: all that are served */
     void (*fill)(struct arena *a, struct json *object);           /* defaults */
     void (*prepare_create)(struct arena *a, struct json *object); /* without a status, its metadata filled in */
     void (*prepare_update)(struct arena *a, struct json *object, const struct json *current);
