@@ -24,7 +24,29 @@ struct exchange *exchange_new(struct http_server *s, struct conn *c, const struc
     return e;
 }
 
-/* ---- Bodies. ---- */
+/* ---- What requests may hold together. ---- */
+
+static bool has_room(const struct http_server *s, size_t n)
+{
+    size_t held = s->stats.body_bytes + s->stats.head_bytes;
+    return held < s->limits.bodies_bytes && n <= s->limits.bodies_bytes - held;
+}
+
+bool exchange_head_add(struct exchange *e, size_t n)
+{
+    if (!has_room(e->server, n))
+        return false;
+    e->head += n;
+    e->server->stats.head_bytes += n;
+    return true;
+}
+
+static void drop_head(struct exchange *e)
+{
+    if (e->server)
+        e->server->stats.head_bytes -= e->head;
+    e->head = 0;
+}
 
 static void drop_body(struct exchange *e)
 {
@@ -43,7 +65,7 @@ enum exchange_body exchange_body_add(struct exchange *e, str bytes)
         return BODY_TOO_LARGE;
     }
     /* Charged is what has come, not what was announced: announcing costs a peer nothing. */
-    if (s->stats.body_bytes >= s->limits.bodies_bytes || bytes.n > s->limits.bodies_bytes - s->stats.body_bytes) {
+    if (!has_room(s, bytes.n)) {
         drop_body(e);
         return BODY_NO_ROOM;
     }
@@ -67,6 +89,7 @@ void exchange_forget(struct http_exchange *x)
 {
     assert(exchange_of(x)->is_streaming);
     drop_body(exchange_of(x));
+    drop_head(exchange_of(x));
     x->method = x->path = x->query = x->body = (str){0};
     x->headers = (struct http_headers){0};
     arena_done(&x->arena);
@@ -112,6 +135,7 @@ void exchange_finish(struct exchange *e)
     if (e->x.gone)
         e->x.gone(&e->x);
     drop_body(e);
+    drop_head(e);
     if (s && s->exchanges == e)
         s->exchanges = e->next;
     if (e->prev)

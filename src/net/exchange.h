@@ -23,6 +23,7 @@ struct exchange {
     struct exchange *prev, *next;
     struct buf body;
     size_t charged;    /* of the budget of all bodies */
+    size_t head;       /* the same for the head, which stays with the arena */
     bool is_streaming; /* the session's: http_stream was called */
     bool is_ended;
     struct loop_work finish;
@@ -35,6 +36,10 @@ static inline struct exchange *exchange_of(struct http_exchange *x)
 
 /* A session may put a struct exchange first into a struct of its own: size is that one's; it comes zeroed. */
 struct exchange *exchange_new(struct http_server *s, struct conn *c, const struct http_carrier *carrier, size_t size);
+
+/* A piece of the head is about to be kept in the arena. Where many requests share a connection, it does not bound what all their
+ * heads take. False: there is no room; the session answers 429 itself. */
+bool exchange_head_add(struct exchange *e, size_t n);
 
 enum exchange_body { BODY_OK, BODY_TOO_LARGE, BODY_NO_ROOM };
 /* Not BODY_OK: the bytes, and those from before, are thrown away. */

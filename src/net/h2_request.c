@@ -70,7 +70,9 @@ int h2_on_header(nghttp2_session *ng, const nghttp2_frame *frame, const uint8_t 
     a->head_bytes += name.n + value.n + 32; /* as SETTINGS_MAX_HEADER_LIST_SIZE counts */
     if (a->head_bytes > s->limits->head_bytes || a->headers.n >= s->limits->headers)
         a->is_too_large = true;
-    if (a->is_too_large)
+    else if (!exchange_head_add(&st->e, name.n + value.n + 32))
+        a->is_without_room = true;
+    if (a->is_too_large || a->is_without_room)
         return 0;
     struct arena *arena = &st->e.x.arena;
     if (name.n && name.p[0] == ':')
@@ -101,6 +103,10 @@ static void head_arrived(struct h2_stream *st, bool has_body)
     x->headers = (struct http_headers){a->headers.p, a->headers.n};
     if (a->is_too_large) {
         h2_refuse(st, 431, S("the head of the request is too large"));
+        return;
+    }
+    if (a->is_without_room) {
+        h2_refuse(st, 429, S("too many requests at once, please try again later"));
         return;
     }
     if (a->is_malformed || x->path.n == 0) {

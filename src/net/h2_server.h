@@ -25,6 +25,7 @@ struct h2_arrival {
     VEC(struct http_header) headers;
     size_t head_bytes;
     bool is_too_large;
+    bool is_without_room; /* all requests together hold as much as they may */
     bool is_malformed;
 };
 

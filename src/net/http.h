@@ -106,7 +106,7 @@ struct http_limits {
     size_t head_bytes;    /* of a request's head, headers included: 64 KiB */
     size_t headers;       /* in one request: 200 */
     size_t body_bytes;    /* 3 MiB */
-    size_t bodies_bytes;  /* bodies of all requests at work together: 256 MiB; past it: 429 */
+    size_t bodies_bytes;  /* bodies of all requests at work, and heads over HTTP/2, together: 256 MiB; past it: 429 */
     size_t connections;   /* 20,000; past it the oldest idle one goes, or the newcomer */
     size_t streams;       /* HTTP/2 streams of one connection: 1,000 */
     size_t pending_bytes; /* written and not yet taken by the peer, per connection: 256 KiB; then nothing is filled */
@@ -141,7 +141,7 @@ void http_server_free(struct http_server *s);
 struct http_server_stats {
     uint64_t accepted, refused, requests;
     size_t connections, exchanges;
-    size_t body_bytes;
+    size_t body_bytes, head_bytes; /* of requests at work; heads: over HTTP/2 */
 };
 
 struct http_server_stats http_server_stats(const struct http_server *s);

@@ -56,6 +56,50 @@ static void bomb_of_indexed_fields(void **state)
     peer_stop(&p);
 }
 
+/* The same within what one head may have, for hundreds of requests whose bodies never come: few bytes on the wire, and all of
+ * it to be remembered. What all requests may hold together is for heads too. */
+static void heads_without_bodies(void **state)
+{
+    enum { STREAMS = 200, COPIES = 15, FIELD = 3900, HEADS = 1000000 };
+    struct http_limits limits = {.bodies_bytes = HEADS};
+    struct peer p = peer_start(&server, &limits, 65535);
+    struct seen f;
+    char *value = malloc(FIELD);
+    memset(value, 'v', FIELD);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        struct buf b = {0};
+        peer_pseudo(&b, S("PUT"), S("/echo"));
+        if (i == 0) {
+            buf_add_char(&b, 0x40); /* literal, to be indexed */
+            peer_add_int(&b, 1);
+            buf_add_char(&b, 'x');
+            peer_add_int(&b, FIELD);
+            buf_add(&b, value, FIELD);
+        }
+        for (int k = 0; k < COPIES; k++)
+            buf_add_char(&b, (char)(0x80 | 62));
+        peer_frame(&p, HEADERS, END_HEADERS, 2 * i + 1, buf_str(&b));
+        buf_done(&b);
+    }
+    TURN_UNTIL(&p, p.out.n == 0);
+    do
+        TURN_UNTIL(&p, peer_next(&p, &f));
+    while (f.type != HEADERS);
+    assert_int_equal(peer_status(&f), 429);
+    assert_in_range(f.id, 11, 2 * HEADS / (COPIES * FIELD) + 1); /* those before it wait for their bodies */
+    assert_true(peer_find(&p, HEADERS, 2 * STREAMS - 1, &f));
+    assert_in_range(http_server_stats(server.server).head_bytes, HEADS / 2, HEADS);
+    TURN_UNTIL(&p, http_server_stats(server.server).exchanges <= HEADS / (COPIES * FIELD));
+    for (uint32_t i = 0; i < STREAMS; i++)
+        peer_reset(&p, 2 * i + 1);
+    TURN_UNTIL(&p, http_server_stats(server.server).head_bytes == 0);
+    peer_get(&p, 2 * STREAMS + 1, S("/hello"));
+    assert_true(peer_find(&p, HEADERS, 2 * STREAMS + 1, &f));
+    assert_int_equal(peer_status(&f), 200);
+    free(value);
+    peer_stop(&p);
+}
+
 static void continuation_flood(void **state)
 {
     struct peer p = peer_start(&server, NULL, 65535);
@@ -229,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(too_large_a_head),
         cmocka_unit_test(bomb_of_indexed_fields),
+        cmocka_unit_test(heads_without_bodies),
         cmocka_unit_test(continuation_flood),
         cmocka_unit_test(continuation_flood_with_fields),
         cmocka_unit_test(rapid_reset_flood),
