@@ -56,7 +56,6 @@ static void look(struct server *s)
 {
     double lists[LISTS], cold[LISTS], again[LISTS];
     size_t bytes;
-    struct arena scratch ARENA_SCOPE = {0};
     struct links *l = links_open(s, 1, true);
     for (size_t i = 0; i < LISTS; i++) {
         lists[i] = list_all(s, l) * 1e3;

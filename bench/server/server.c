@@ -82,7 +82,7 @@ static void read_kubeconfig(struct server *s)
     struct err err = {0};
     str text = read_all(&scratch, str_cstr(&scratch, str_fmt(&scratch, "%s/kubeconfig", s->dir)));
     str address = field(text, S("server")), host, port;
-    uint64_t number;
+    uint64_t number = 0;
     address = str_from(address, strlen("https://"));
     bench_must(str_cut(address, ':', &host, &port) && str_to_uint64(port, &number), "address");
     s->port = (uint16_t)number;
@@ -151,7 +151,7 @@ double server_start(struct server *s)
 
 void server_stop(struct server *s)
 {
-    int status;
+    int status = 0;
     bench_must(kill(s->pid, SIGTERM) == 0 && waitpid(s->pid, &status, 0) == s->pid, "end the server");
     bench_must(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the server did not end well");
     s->pid = 0;
@@ -187,7 +187,7 @@ double server_cpu(const struct server *s)
 static double kilobytes(str status, str name)
 {
     str number, unit;
-    uint64_t n;
+    uint64_t n = 0;
     bench_must(str_cut(field(status, name), ' ', &number, &unit) && str_to_uint64(number, &n), name.p);
     return (double)n * 1024;
 }
