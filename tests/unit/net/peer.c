@@ -28,7 +28,7 @@ void peer_done(struct peer *p)
     buf_done(&p->in);
 }
 
-void peer_turn(struct peer *p)
+static void turn(struct peer *p, int64_t wait_ns)
 {
     static char bytes[1 << 16];
     if (p->out.n && !p->is_ended) {
@@ -40,7 +40,7 @@ void peer_turn(struct peer *p)
             p->out.n = 0;
         }
     }
-    loop_turn(p->t->loop, 0);
+    loop_turn(p->t->loop, wait_ns);
     while (!p->is_deaf && !p->is_ended) {
         ssize_t n = recv(p->fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (n > 0)
@@ -50,6 +50,17 @@ void peer_turn(struct peer *p)
         else
             break;
     }
+}
+
+void peer_turn(struct peer *p)
+{
+    turn(p, 0);
+}
+
+bool peer_turn_again(struct peer *p, int turns)
+{
+    turn(p, turns > 1000 ? 1000000 /* 1 ms */ : 0);
+    return turns < 21000;
 }
 
 /* ---- Frames. ---- */
@@ -116,16 +127,15 @@ bool peer_next(struct peer *p, struct seen *f)
 bool peer_find(struct peer *p, int type, uint32_t id, struct seen *f)
 {
     *f = (struct seen){0};
-    for (int turns = 0; turns < 100000; turns++) {
+    for (int turns = 0;; turns++) {
         while (peer_next(p, f))
             if (f->type == type && f->id == id)
                 return true;
         if (p->is_ended)
             return false;
-        peer_turn(p);
+        if (!peer_turn_again(p, turns))
+            fail_msg("no frame of type %d for stream %u", type, id);
     }
-    fail_msg("no frame of type %d for stream %u", type, id);
-    return false;
 }
 
 uint32_t peer_code(const struct seen *f)
