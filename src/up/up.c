@@ -28,6 +28,11 @@
 #define DRAIN_NS (10 * SECOND)      /* for requests at work, after a signal */
 #define RENEWAL_NS (86400 * SECOND) /* from one look at the certificates to the next */
 
+enum {
+    CONNECTIONS = 20000, /* the default of the server */
+    FILES_KEPT = 128,    /* for everything else: its own files, webhooks, aggregated servers */
+};
+
 struct up {
     struct arena arena;
     struct up_options options;
@@ -167,6 +172,19 @@ static void raise_limits(const struct log *log)
         log_line(log, LOG_WARN, "cannot raise the number of open files", LOG_INT("errno", errno));
 }
 
+/* How many clients there may be: 0 for as many as the server has by itself, less where that is more than the system lets us
+ * have. Then an idle one makes place for the next, and there are descriptors left to open the store again, to write new
+ * certificates and to ask others. */
+static size_t connections_max(const struct log *log)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= CONNECTIONS + FILES_KEPT)
+        return 0;
+    size_t n = files.rlim_cur > 2 * FILES_KEPT ? (size_t)files.rlim_cur - FILES_KEPT : (size_t)files.rlim_cur / 2 + 1;
+    log_line(log, LOG_WARN, "the number of open files limits that of connections", LOG_INT("connections", (int64_t)n));
+    return n;
+}
+
 static int open_keys(struct up *u, struct err *err)
 {
     str dir = str_fmt(&u->arena, "%s/pki", u->options.data_dir);
@@ -188,6 +206,7 @@ static void handle(void *ctx, struct http_exchange *x)
 static int open_server(struct up *u, struct err *err)
 {
     struct http_server_options options = {.host = u->options.host, .port = u->options.port, .handle = handle, .ctx = u};
+    options.limits.connections = connections_max(&u->log);
     int code = make_tls(u, &options.tls, err);
     if (code < 0)
         return code;

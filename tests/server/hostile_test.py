@@ -5,6 +5,7 @@
 usage: hostile_test.py REEVE"""
 import json
 import os
+import resource
 import select
 import socket
 import ssl
@@ -354,6 +355,26 @@ TESTS = ('truncated', 'malformed', 'oversized_body', 'oversized_heads', 'bad_tls
          'control_floods', 'bad_frames', 'bodies', 'content_types', 'paths', 'labels', 'many_watches', 'deaf_watchers', 'slow')
 
 
+def few_files(binary):
+    """More idle clients than the system lets the server have files: the oldest make place, and whoever comes is served."""
+    files = 300
+    server = Server(binary)
+    try:
+        server.start(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)))
+        idle = []
+        for _ in range(files + 50):
+            idle.append(server.connect())
+            status, _ = server.ask('GET', '/readyz', connection=idle[-1])
+            assert status == 200, status
+        with open('/proc/%d/limits' % server.process.pid, encoding='ascii') as file:
+            assert 'Max open files            %d ' % files in file.read()
+        for connection in idle:
+            connection.close()
+        server.stop()
+    finally:
+        server.remove()
+
+
 def main():
     raise_files()
     server = Server(sys.argv[1])
@@ -368,6 +389,8 @@ def main():
                 hostile.is_bounded()
             tap.run(name.replace('_', ' '), both)
         tap.run('it ends in peace, and nothing was leaked', server.stop)
+        if not sys.argv[2:]:
+            tap.run('few files', few_files, server.binary)
     finally:
         server.remove()
     sys.exit(tap.end())
