@@ -133,6 +133,18 @@ void conn_time_idle(struct conn *c)
     conn_set_timing(c, c->is_idle ? TIME_IDLE : TIME_NOTHING, c->host->idle_ns);
 }
 
+void conn_list_idle(struct conn *c)
+{
+    bool is_listed = c->is_idle && conn_pending(c) == 0;
+    if (c->is_listed == is_listed)
+        return;
+    c->is_listed = is_listed;
+    if (is_listed)
+        list_add(&c->host->idle, c, IN_IDLE);
+    else
+        list_remove(&c->host->idle, c, IN_IDLE);
+}
+
 static void drain(struct conn *c)
 {
     if (c->state == CONN_SHAKING || (c->state == CONN_OPEN && c->user->drain == NULL))
@@ -341,10 +353,7 @@ void conn_set_idle(struct conn *c, bool is_idle)
     if (c->is_idle == is_idle || c->state == CONN_DEAD)
         return;
     c->is_idle = is_idle;
-    if (is_idle)
-        list_add(&c->host->idle, c, IN_IDLE);
-    else
-        list_remove(&c->host->idle, c, IN_IDLE);
+    conn_list_idle(c);
     if (c->timing == TIME_NOTHING || c->timing == TIME_IDLE)
         conn_time_idle(c);
 }

@@ -61,7 +61,7 @@ struct conn_host {
     void *ctx;
     /* To read. */
     struct conn_list all;
-    struct conn_list idle; /* by conn_set_idle, the longest first */
+    struct conn_list idle; /* by conn_set_idle, and with nothing pending; the longest first */
     /* Private. */
     struct conn_list dirty; /* to be served at the end of this turn */
     struct loop_work work;

@@ -147,6 +147,7 @@ static bool flush(struct conn *c)
         c->out_at += (size_t)n;
     }
     c->out.n = c->out_at = 0;
+    conn_list_idle(c);
     if (c->timing == TIME_STALL)
         conn_time_idle(c);
     return true;

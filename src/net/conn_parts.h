@@ -33,6 +33,7 @@ struct conn {
     enum conn_state state;
     enum conn_timing timing;
     bool is_idle, is_dirty;
+    bool is_listed;     /* among the host's idle ones: what it was sent has been taken, too */
     bool is_held;       /* by the user: input is neither read nor shown */
     bool is_unshown;    /* input was released: show what is there */
     bool is_wanted;     /* the user may have output */
@@ -52,6 +53,8 @@ void conn_unmark_dirty(struct conn *c);
 /* A timer that means nothing any more is left to fire: cancelling costs more. */
 void conn_set_timing(struct conn *c, enum conn_timing timing, int64_t delay_ns);
 void conn_time_idle(struct conn *c);
+/* Idle, or not any more, or all has been sent: one that still reads its answer must not be closed to make place. */
+void conn_list_idle(struct conn *c);
 /* Closes the socket; all else happens at the end of the turn. why may be NULL: in order. */
 void conn_die(struct conn *c, const struct err *why);
 /* A buffer from the pool, unless there is one; and back. */

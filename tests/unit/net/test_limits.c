@@ -422,6 +422,32 @@ static void survives_without_the_server(void **state)
 
 /* ---- Many peers. ---- */
 
+/* Whoever still reads its answer is not idle: it would get half of it. */
+static void does_not_cut_answers_for_newcomers(void **state)
+{
+    enum { ANSWER = 30 << 20 };
+    struct http_limits limits = {.connections = 1};
+    struct world *w = world_new(&limits, NULL);
+    struct peer *p = peer_new(w);
+    peer_send(p, S(GET("/later")));
+    world_until_later(w, 1);
+    p->is_deaf = true;
+    http_answer(w->later[0], 200, (struct http_headers){0}, many(w, 'x', ANSWER));
+    world_settle(w);
+    struct peer *q = peer_new(w);
+    peer_until_over(q); /* there is no place */
+    p->is_deaf = false;
+    assert_int_equal(peer_answer(p, 200).n, ANSWER);
+    struct peer *r = peer_new(w); /* now there is */
+    peer_send(r, S(GET("/echo")));
+    expect_text(peer_answer(r, 200), "GET /echo? 0");
+    peer_until_over(p);
+    peer_free(p);
+    peer_free(q);
+    peer_free(r);
+    world_free(w);
+}
+
 static void makes_place_for_newcomers(void **state)
 {
     struct http_limits limits = {.connections = 3};
@@ -570,6 +596,7 @@ int main(void)
         cmocka_unit_test(keeps_what_is_to_be_answered),
         cmocka_unit_test(ends_streams_nobody_reads),
         cmocka_unit_test(survives_without_the_server),
+        cmocka_unit_test(does_not_cut_answers_for_newcomers),
         cmocka_unit_test(makes_place_for_newcomers),
         cmocka_unit_test(drains),
         cmocka_unit_test(drains_in_time),
