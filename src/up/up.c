@@ -180,7 +180,8 @@ static size_t connections_max(const struct log *log)
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= CONNECTIONS + FILES_KEPT)
         return 0;
-    size_t n = files.rlim_cur > 2 * FILES_KEPT ? (size_t)files.rlim_cur - FILES_KEPT : (size_t)files.rlim_cur / 2 + 1;
+    size_t all = files.rlim_cur, half = all / 2 + 1;
+    size_t n = half > FILES_KEPT ? all - FILES_KEPT : half;
     log_line(log, LOG_WARN, "the number of open files limits that of connections", LOG_INT("connections", (int64_t)n));
     return n;
 }

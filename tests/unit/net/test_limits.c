@@ -125,7 +125,7 @@ static void lets_handlers_take_their_time(void **state)
 /* The server's end of a peer's connection; it is in this process too. */
 static int other_end(const struct peer *p)
 {
-    struct sockaddr_in own, other;
+    struct sockaddr_in own = {0}, other = {0};
     socklen_t n = sizeof own;
     assert_int_equal(getsockname(p->fd, (struct sockaddr *)&own, &n), 0);
     for (int fd = 0; fd < 1024; fd++) {
