@@ -37,7 +37,7 @@ str api_date(struct arena *a, int64_t second)
     static const char days[] = "ThuFriSatSunMonTueWed", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     struct buf b = {.arena = a};
     time_format(&b, second, 0, 0);
-    int month = (b.p[5] - '0') * 10 + b.p[6] - '0';
+    ptrdiff_t month = (b.p[5] - '0') * 10 + b.p[6] - '0';
     return str_fmt(a, "%.3s, %.2s %.3s %.4s %.8s GMT", days + second / 86400 % 7 * 3, b.p + 8, months + (month - 1) * 3,
                    b.p, b.p + 11);
 }
