@@ -120,7 +120,7 @@ static bool split_key(str start, bool with_namespace, struct page_token *ret)
 
 int page_token_parse(struct arena *a, str text, bool with_namespace, struct page_token *ret, struct err *err)
 {
-    str bytes = {0}, version, start;
+    str bytes = {0}, version = {0}, start = {0};
     struct json token;
     if (text.n > PAGE_TOKEN_MAX)
         return err_set(err, ERR_BAD_REQUEST, "continue key is not valid: longer than %d bytes", PAGE_TOKEN_MAX);
