@@ -43,8 +43,11 @@ end_watch() {
     eventually grep -q 'DELETED 1' "$SCRATCH/o"
     end_watch
     watch_to "$SCRATCH/p" get configmaps --watch-only -o name
-    sleep 1 # nothing tells when a watch without a list has begun
-    k create configmap late
+    # Nothing tells when a watch without a list has begun: changes are made until one is seen.
+    for n in $(seq 100); do
+        k create configmap "late$n"
+        grep -q configmap/late "$SCRATCH/p" && break
+    done
     eventually grep -q configmap/late "$SCRATCH/p"
     end_watch
 }
