@@ -30,7 +30,8 @@
 
 enum {
     CONNECTIONS = 20000, /* the default of the server */
-    FILES_KEPT = 128,    /* for everything else: its own files, webhooks, aggregated servers */
+    FILES_KEPT = 128,    /* for everything else: the store, certificates */
+    FEW = 1000,          /* connections: fewer are worth a warning */
 };
 
 struct up {
@@ -182,7 +183,8 @@ static size_t connections_max(const struct log *log)
         return 0;
     size_t all = files.rlim_cur, half = all / 2 + 1;
     size_t n = half > FILES_KEPT ? all - FILES_KEPT : half;
-    log_line(log, LOG_WARN, "the number of open files limits that of connections", LOG_INT("connections", (int64_t)n));
+    log_line(log, n < FEW ? LOG_WARN : LOG_INFO, "the number of open files limits that of connections",
+             LOG_INT("connections", (int64_t)n));
     return n;
 }
 
