@@ -57,6 +57,21 @@ void write_warn_all(struct write *w, const struct strict_notes *notes)
         write_warn(w, notes->list.p[i]);
 }
 
+bool write_take_body(struct write *w)
+{
+    struct decoded body;
+    struct err err = {0};
+    struct meta_place place = write_place(w);
+    if (decode_body(w->r, &w->work, w->kind, &body, &w->status) < 0)
+        return false;
+    write_warn_all(w, &body.notes);
+    w->next = body.object;
+    if (meta_place(&w->work, &place, &w->next, &err) == 0)
+        return true;
+    write_failed(w, &err);
+    return false;
+}
+
 int write_load(struct write *w, str name, struct err *err)
 {
     struct store_item item;

@@ -15,15 +15,8 @@ static void wipe(struct write *w)
 
 static enum write_step build(struct write *w)
 {
-    struct decoded body;
-    struct err err = {0};
-    struct meta_place place = write_place(w);
-    if (decode_body(w->r, &w->work, w->kind, &body, &w->status) < 0)
+    if (!write_take_body(w))
         return WRITE_REFUSED;
-    write_warn_all(w, &body.notes);
-    w->next = body.object;
-    if (meta_place(&w->work, &place, &w->next, &err) < 0)
-        return write_failed(w, &err);
     wipe(w);
     write_dedup_owners(w);
     write_track(w);

@@ -109,6 +109,8 @@ enum write_step write_refused(struct write *w, struct json status);
 enum write_step write_failed(struct write *w, const struct err *err);
 void write_warn(struct write *w, str text);
 void write_warn_all(struct write *w, const struct strict_notes *notes);
+/* The object in the body of the request becomes next, in the place that the path gives it. False: refused, status says why. */
+bool write_take_body(struct write *w);
 /* In place: owners that stand there twice go, with a warning. */
 void write_dedup_owners(struct write *w);
 

@@ -14,15 +14,9 @@ static bool is_meant(struct write *w)
 
 static enum write_step build(struct write *w)
 {
-    struct decoded body;
     struct err err = {0};
-    struct meta_place place = write_place(w);
-    if (decode_body(w->r, &w->work, w->kind, &body, &w->status) < 0)
+    if (!write_take_body(w))
         return WRITE_REFUSED;
-    write_warn_all(w, &body.notes);
-    w->next = body.object;
-    if (meta_place(&w->work, &place, &w->next, &err) < 0)
-        return write_failed(w, &err);
     write_dedup_owners(w);
     int rc = write_load(w, w->name, &err);
     if (rc < 0 && rc != ERR_NOT_FOUND)
