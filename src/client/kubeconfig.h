@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: kubeconfig files: read, merged, and resolved to the one server and user of a context. No effects.
+ * Owns: nothing; all memory belongs to the arena given at the beginning.
+ * Threads: one at a time.
+ * Errors: as in client/config.h. Whatever is wrong is told with the file it stands in and the path within; values are not shown,
+ *         because any of them may be a secret that was put into the wrong place.
+ *
+ *   struct kubeconfig k = {.arena = a};
+ *   kubeconfig_add(&k, path, text, err)        once per file, the most important one first
+ *   kubeconfig_resolve(&k, context, ret, err)
+ *
+ * Merging follows client-go: of clusters, users and contexts with the same name the first one read counts as a whole; the
+ * current context is that of the first file that has one; relative paths of files, and of commands with a slash in them, start
+ * at the folder of the file they stand in. */
+#pragma once
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "client/config.h"
+
+enum {
+    KUBECONFIG_MAX_BYTES = 3 * 1024 * 1024, /* of one file */
+    KUBECONFIG_MAX_FILES = 256,
+};
+
+struct kubeconfig {
+    struct arena *arena;
+    struct map clusters, users, contexts; /* name → private struct */
+    VEC(str) files;                       /* those read, in order */
+    str current_context;
+};
+
+void kubeconfig_done(struct kubeconfig *k);
+/* folder: of the file, absolute. Fields nobody knows are skipped; an empty text is an empty configuration. */
+int kubeconfig_add(struct kubeconfig *k, str path, str folder, str text, struct err *err);
+/* False: neither the files nor the caller choose a context, so that other sources may be asked. */
+bool kubeconfig_has_context(const struct kubeconfig *k, str context);
+/* context empty: the current one. ret->namespace is empty where the context has none. */
+int kubeconfig_resolve(struct kubeconfig *k, str context, struct client_config *ret, struct err *err);
+
+#define KUBECONFIG_SCOPE __attribute__((cleanup(kubeconfig_done)))
