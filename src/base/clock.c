@@ -29,12 +29,12 @@ const struct clock clock_system = {system_wall, system_mono, NULL};
 
 static int64_t fake_wall(void *ctx)
 {
-    return ((struct clock_fake *)ctx)->wall;
+    return __atomic_load_n(&((struct clock_fake *)ctx)->wall, __ATOMIC_RELAXED);
 }
 
 static int64_t fake_mono(void *ctx)
 {
-    return ((struct clock_fake *)ctx)->mono;
+    return __atomic_load_n(&((struct clock_fake *)ctx)->mono, __ATOMIC_RELAXED);
 }
 
 struct clock clock_of_fake(struct clock_fake *fake)
@@ -44,8 +44,8 @@ struct clock clock_of_fake(struct clock_fake *fake)
 
 void clock_fake_advance(struct clock_fake *fake, int64_t ns)
 {
-    fake->wall += ns;
-    fake->mono += ns;
+    __atomic_fetch_add(&fake->wall, ns, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&fake->mono, ns, __ATOMIC_RELAXED);
 }
 
 /* Days since 1970-01-01 of a date of the Gregorian calendar. A year is counted from March, so that the leap day is last. */

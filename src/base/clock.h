@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: time and randomness as interfaces that are passed in, so that tests decide them; RFC 3339 in and out.
  * Owns: nothing.
- * Threads: the system implementations may be shared; the fakes belong to one thread.
+ * Threads: the system implementations may be shared; so may a fake clock, which one thread moves. Fake randomness belongs to one
+ *          thread.
  * Errors: the system sources abort when the kernel has none to give. */
 #pragma once
 

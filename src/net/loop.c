@@ -31,6 +31,8 @@ struct heap_entry {
 
 struct loop {
     int epoll, bell;
+    struct clock clock;
+    bool is_real; /* the clock moves by itself, and as the kernel's does */
     int64_t now;
     struct epoll_event events[EVENTS_MAX];
     struct heap_entry *heap; /* heap[1] is the first to fire; heap[0] is not used */
@@ -40,13 +42,15 @@ struct loop {
     atomic_bool is_stopped;
 };
 
-int loop_new(struct loop **ret, struct err *err)
+int loop_new_on(const struct clock *clock, struct loop **ret, struct err *err)
 {
     struct loop *l = calloc(1, sizeof *l);
     if (l == NULL)
         abort();
     l->deferred_end = &l->deferred;
-    l->now = clock_system.mono_ns(clock_system.ctx);
+    l->clock = *clock;
+    l->is_real = clock->mono_ns == clock_system.mono_ns;
+    l->now = clock->mono_ns(clock->ctx);
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = NULL};
@@ -57,6 +61,11 @@ int loop_new(struct loop **ret, struct err *err)
     }
     *ret = l;
     return 0;
+}
+
+int loop_new(struct loop **ret, struct err *err)
+{
+    return loop_new_on(&clock_system, ret, err);
 }
 
 void loop_free(struct loop *l)
@@ -300,9 +309,9 @@ static int wait_ms(const struct loop *l, int64_t wait_ns)
     if (l->deferred || atomic_load_explicit(&l->posted, memory_order_relaxed))
         return 0;
     if (l->n_heap > 0) {
-        int64_t now = clock_system.mono_ns(clock_system.ctx);
+        int64_t now = l->clock.mono_ns(l->clock.ctx);
         int64_t timer_ns = l->heap[1].when > now ? l->heap[1].when - now : 0;
-        if (wait_ns < 0 || timer_ns < wait_ns)
+        if (timer_ns == 0 || (l->is_real && (wait_ns < 0 || timer_ns < wait_ns)))
             wait_ns = timer_ns;
     }
     if (wait_ns < 0)
@@ -314,7 +323,7 @@ static int wait_ms(const struct loop *l, int64_t wait_ns)
 void loop_turn(struct loop *l, int64_t wait_ns)
 {
     int n = epoll_wait(l->epoll, l->events, EVENTS_MAX, wait_ms(l, wait_ns));
-    l->now = clock_system.mono_ns(clock_system.ctx);
+    l->now = l->clock.mono_ns(l->clock.ctx);
     serve_descriptors(l, n < 0 ? 0 : n); /* EINTR: a turn without events */
     serve_posted(l);
     serve_timers(l);

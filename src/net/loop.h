@@ -11,6 +11,9 @@
 struct loop;
 
 int loop_new(struct loop **ret, struct err *err);
+/* Timers follow this clock; for tests, whose clock moves when they say so: a turn then waits for descriptors and posted work
+ * as long as it is told to, whatever timers are set. */
+int loop_new_on(const struct clock *clock, struct loop **ret, struct err *err);
 void loop_free(struct loop *l);
 /* Until loop_stop. */
 void loop_run(struct loop *l);

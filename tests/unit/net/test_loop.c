@@ -257,6 +257,33 @@ static void posted_work_keeps_its_order(void **state)
     loop_free(l);
 }
 
+static void count(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+/* An hour passes when the test says so, and not before. */
+static void timers_follow_the_clock_given(void **state)
+{
+    struct clock_fake hands = {.wall = 1, .mono = 1};
+    struct clock clock = clock_of_fake(&hands);
+    struct loop *l;
+    struct err err;
+    int fired = 0;
+    struct loop_timer timer = {.fn = count, .ctx = &fired};
+    if (loop_new_on(&clock, &l, &err) < 0)
+        fail_msg("%s", err.msg);
+    loop_timer_set(l, &timer, 3600 * 1000 * MS);
+    loop_turn(l, MS);
+    clock_fake_advance(&hands, 3600 * 1000 * MS - 1);
+    loop_turn(l, MS);
+    assert_int_equal(fired, 0);
+    clock_fake_advance(&hands, 1);
+    loop_turn(l, -1); /* something is due: comes back at once */
+    assert_int_equal(fired, 1);
+    loop_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +293,7 @@ int main(void)
         cmocka_unit_test(removed_descriptors_are_silent),
         cmocka_unit_test(deferred_work_waits_its_turn),
         cmocka_unit_test(posted_work_keeps_its_order),
+        cmocka_unit_test(timers_follow_the_clock_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
