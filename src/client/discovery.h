@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: which resources a server has (discovery).
+ * Owns: nothing; results live in the arena given.
+ * Threads: client_discover on any thread but the loop's; the rest is pure.
+ * Errors: those of client.h. Groups that the server cannot tell about are listed, not an error.
+ *
+ * Asks for the aggregated documents (/api and /apis, v2) and falls back to one request per group version. */
+#pragma once
+
+#include "client/client.h"
+
+struct client_discovered {
+    struct client_resource resource; /* in the version the server prefers */
+    unsigned verbs;                  /* VERB_LIST and so on (object/kind.h) */
+    const str *subresources;         /* "status" */
+    size_t n_subresources;
+};
+
+struct client_discovery {
+    const struct client_discovered *p; /* one per group and plural, sorted by them */
+    size_t n;
+    const str *failed; /* "metrics.k8s.io/v1beta1": the server could not tell */
+    size_t n_failed;
+    str text; /* of what went wrong, as Kubernetes says it; empty: nothing */
+};
+
+int client_discover(struct client *c, struct arena *a, struct client_discovery *ret, struct err *err);
+/* By what an object or owner reference says: group "apps", kind "Deployment" (the version is not looked at). NULL: none. */
+const struct client_discovered *client_discovery_find(const struct client_discovery *d, str group, str kind);
