@@ -28,7 +28,7 @@ static struct json list_of(struct arena *a, str commas)
 }
 
 /* "get,list::pods" and "get@/version" */
-static struct json make_rule(struct arena *a, str source)
+struct json bootstrap_rule(struct arena *a, str source)
 {
     static const str fields[] = {S_INIT("apiGroups"), S_INIT("resources"), S_INIT("resourceNames")};
     struct json rule = json_obj();
@@ -82,7 +82,7 @@ static struct json make_role(struct arena *a, const struct bootstrap_role *row, 
     struct json role = make_object(a, row->namespace ? "Role" : "ClusterRole", str_fmt(a, "%s%s", prefix, row->name),
                                    row->namespace, row->label);
     for (size_t i = 0; row->rules[i]; i++)
-        json_push(a, &rules, make_rule(a, str_of(row->rules[i])));
+        json_push(a, &rules, bootstrap_rule(a, str_of(row->rules[i])));
     json_add(a, &role, S("rules"), row->selects ? json_null() : rules);
     if (row->selects)
         json_add(a, &role, S("aggregationRule"), aggregation_rule(a, row->selects));

@@ -14,6 +14,10 @@
 size_t bootstrap_count(void);
 struct json bootstrap_object(struct arena *a, size_t i);
 
+/* A rule from the short form in which our tables have them: "verbs:groups:resources", "verbs:groups:resources:names" or
+ * "verbs@urls"; lists have commas, the core group is empty. A text that is none of these is our own bug. Texts are borrowed. */
+struct json bootstrap_rule(struct arena *a, str source);
+
 enum bootstrap_action {
     BOOTSTRAP_KEEP,     /* nothing to do */
     BOOTSTRAP_CREATE,   /* there was none: store the object */

@@ -5,24 +5,29 @@
  * Errors: add says what is missing. */
 #pragma once
 
-#include "authz/rule.h"
 #include "control/control.h"
 
 /* What a controller is given. */
 struct controller_env {
     struct control *control;
-    struct client *client; /* with the rights of this row */
+    struct client *client; /* acts with the rights of this row */
+    struct client *reader; /* may list and watch: for informers, which controllers share */
     str root_ca_pem;       /* what kube-root-ca.crt says; lives as long as control */
 };
+
+enum { CONTROLLER_RIGHTS = 12 }; /* room for the longest list and a NULL */
 
 struct controller_row {
     const char *name;    /* what --controllers calls it; several rows may be one controller */
     const char *account; /* its ServiceAccount in kube-system of the embedded server, as Kubernetes has it */
     const char *summary;
     bool in_kubernetes; /* every Kubernetes has it already: runs there only when named */
-    struct rules rules; /* all it needs: reeve manager --print-rbac */
+    /* All it needs, reading included: reeve manager --print-rbac. As bootstrap_rule (authz/bootstrap.h) reads them. */
+    const char *rights[CONTROLLER_RIGHTS];
+    /* Makes it: informers, handlers, workers. It runs from control_start on. */
     int (*add)(const struct controller_env *env, struct err *err);
 };
 
 size_t controllers_count(void);
+/* By name. */
 const struct controller_row *controllers_row(size_t i);

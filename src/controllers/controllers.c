@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controllers/controllers.h"
+
+#include <assert.h>
+
+#include "controllers/aggregation/aggregation.h"
+
+static const struct controller_row *const rows[] = {
+    &aggregation_row,
+};
+
+size_t controllers_count(void)
+{
+    return sizeof rows / sizeof *rows;
+}
+
+const struct controller_row *controllers_row(size_t i)
+{
+    assert(i < controllers_count());
+    return rows[i];
+}
