@@ -2,7 +2,7 @@
 #include "up/hosts.h"
 
 #include "base/vec.h"
-#include "up/options.h"
+#include "net/address.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -48,7 +48,7 @@ struct strs hosts_of(struct arena *a, str listen_host)
 {
     str_vec hosts = {0};
     char name[HOST_BYTES] = {0};
-    if (up_host_is_any(listen_host))
+    if (address_is_any(listen_host))
         add_interfaces(a, &hosts);
     else
         *vec_push(a, &hosts) = listen_host;

@@ -22,12 +22,3 @@ struct up_options {
 extern const char up_usage[];
 
 int up_options_read(struct arena *a, int argc, char **argv, struct up_options *ret, struct err *err);
-/* HOST:PORT. The host is an address or localhost; one of IPv6 stands in brackets. */
-bool up_listen_parse(str text, str *ret_host, uint16_t *ret_port);
-
-/* Only this machine can reach it. */
-bool up_host_is_local(str host);
-/* Means all addresses there are. */
-bool up_host_is_any(str host);
-/* "127.0.0.1:6443", "[::1]:6443": where to find a server that listens there. */
-str up_address(struct arena *a, str host, uint16_t port);

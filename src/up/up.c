@@ -10,17 +10,17 @@
 #include "authn/pki.h"
 #include "authn/token.h"
 #include "cli/cli.h"
+#include "net/address.h"
 #include "net/http.h"
+#include "net/signals.h"
 #include "up/greeting.h"
 #include "up/hosts.h"
 #include "up/options.h"
 #include "up/place.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ struct up {
     struct token_signer *signer;
     struct http_server *server;
     struct api *api;
-    struct loop_fd signals;
+    struct signals signals;
     struct loop_timer renewal;
     struct random_pool random;
     str address; /* "127.0.0.1:6443" */
@@ -120,8 +120,9 @@ static void on_drained(void *ctx)
     end(u, CLI_OK);
 }
 
-static void on_signal(struct up *u, int number)
+static void on_signal(void *ctx, int number)
 {
+    struct up *u = ctx;
     if (u->is_ending) {
         log_line(&u->log, LOG_WARN, "ended by a second signal", LOG_INT("signal", number));
         _exit(128 + number); /* what was acknowledged is on disk */
@@ -133,34 +134,7 @@ static void on_signal(struct up *u, int number)
     http_server_drain(u->server, DRAIN_NS, on_drained, u);
 }
 
-static void on_signals(void *ctx, unsigned events)
-{
-    struct up *u = ctx;
-    struct signalfd_siginfo info;
-    (void)events;
-    while (read(u->signals.fd, &info, sizeof info) == (ssize_t)sizeof info)
-        on_signal(u, (int)info.ssi_signo);
-}
-
 /* ---- The beginning. ---- */
-
-/* Before there are threads: they inherit what is blocked. */
-static int take_signals(struct up *u, struct err *err)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    if (sigaction(SIGPIPE, &ignore, NULL) < 0 || /* peers go away: write says so */
-        sigaction(SIGXFSZ, &ignore, NULL) < 0 || /* a limit of file sizes is a full disk */
-        sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-        return err_set(err, ERR_INTERNAL, "block signals: %m");
-    u->signals = (struct loop_fd){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .fn = on_signals, .ctx = u};
-    if (u->signals.fd < 0)
-        return err_set(err, ERR_IO, "wait for signals: %m");
-    return loop_fd_add(u->loop, &u->signals, LOOP_READ, err);
-}
 
 /* One descriptor for each connection: as many as the system lets us have. */
 static void raise_limits(const struct log *log)
@@ -221,7 +195,7 @@ static int open_server(struct up *u, struct err *err)
                        "any that is free",
                        u->options.port);
     if (code == 0)
-        u->address = up_address(&u->arena, u->options.host, http_server_port(u->server));
+        u->address = address_format(&u->arena, u->options.host, http_server_port(u->server));
     return code;
 }
 
@@ -229,7 +203,7 @@ static void greet(struct up *u)
 {
     log_line(&u->log, LOG_INFO, "ready", LOG_STR("address", u->address),
              LOG_INT("ms", (clock_system.mono_ns(clock_system.ctx) - u->started) / 1000000));
-    if (!up_host_is_local(u->options.host))
+    if (!address_is_local(u->options.host))
         log_line(&u->log, LOG_WARN, "other machines can connect", LOG_STR("host", u->options.host));
     str server = str_fmt(&u->arena, "https://%.*s", STR(u->address));
     if (!u->options.is_quiet)
@@ -277,8 +251,9 @@ static int start(struct up *u, struct err *err)
         code = place_kubeconfig(u->options.kubeconfig, err);
     if (code == 0)
         code = loop_new(&u->loop, err);
+    u->signals = (struct signals){.fn = on_signal, .ctx = u};
     if (code == 0)
-        code = take_signals(u, err);
+        code = signals_open(&u->signals, u->loop, err);
     if (code == 0)
         code = open_keys(u, err);
     if (code == 0)
@@ -300,11 +275,9 @@ static void stop(struct up *u)
         api_close(u->api);
     token_signer_free(u->signer);
     pki_close(u->pki);
-    if (u->signals.is_added) {
+    if (u->loop)
         loop_timer_cancel(u->loop, &u->renewal);
-        loop_fd_remove(u->loop, &u->signals);
-        close(u->signals.fd);
-    }
+    signals_close(&u->signals);
     loop_free(u->loop);
     arena_done(&u->arena);
 }
