@@ -6,7 +6,7 @@
  *
  *   start ─► list (watch-list where the server has it, else pages at a revision) ─► synced ─► watch from there
  *              ▲                                                                              │ cut off: watch again from
- *              │ 410 Gone, 400: the revision is too old                                       │ the last revision seen
+ *              │ 410 Gone, 400: the revision is of no use                                     │ the last revision seen
  *              └──────────────────────────────────────────────────────────────────────────────┘ (bookmarks move it on)
  *
  * Never a gap: an object that vanished while nobody watched is told as deleted after the next list. An event that cannot be read
@@ -25,22 +25,26 @@ struct informer_options {
     struct client_resource resource; /* copied, as all texts are */
     str namespace;                   /* empty: all */
     str label_selector, field_selector;
-    bool metadata_only; /* PartialObjectMetadata: neither spec nor status are transferred or kept */
-    bool keys_only;     /* keeps namespace, name, uid and version, not the text; who needs more keeps it */
-    const str *labels;  /* informer_by_label works for these */
+    bool
+        metadata_only; /* PartialObjectMetadata: neither spec nor status are transferred or kept; kind stays the object's own */
+    bool keys_only;    /* keeps namespace, name, uid and version, not the text; who needs more keeps it */
+    const str *labels; /* informer_by_label works for these */
     size_t n_labels;
-    bool by_owner; /* informer_by_owner works */
-    const struct log *log;
+    bool by_owner;         /* informer_by_owner works */
+    const struct log *log; /* or NULL */
     struct random random;
 };
 
-/* A change. Trees and items are borrowed while it is told; with keys_only, was has no text. */
+/* A change. Trees and items are borrowed while it is told; with keys_only, neither was nor now has a text. An object that was
+ * made anew under its old name is told as two changes: gone, then new. */
 struct informer_change {
     const struct item *was; /* NULL: new */
     const struct item *now; /* NULL: gone */
-    const struct json
-        *tree; /* of now; of a deletion: the last that is known of it (metadata at least), NULL if nothing is */
+    /* Of now, with apiVersion and kind; of a deletion: the last that is known of it (metadata at least), NULL if nothing is. */
+    const struct json *tree;
 };
+
+/* The cache holds the change when it is told. Handlers may ask, stop, relist and add handlers, not free. */
 
 struct informer_handler {
     void (*changed)(void *ctx, const struct informer_change *change);
@@ -57,7 +61,7 @@ void informer_free(struct informer *i);
 /* Before informer_start, or later: then it is told of everything there is at once. */
 void informer_add_handler(struct informer *i, const struct informer_handler *handler);
 void informer_start(struct informer *i);
-/* Ends the watch; the copies stay. */
+/* Ends the watch; the copies stay. informer_start goes on where it ended. */
 void informer_stop(struct informer *i);
 bool informer_is_synced(const struct informer *i); /* any thread */
 /* Lists again now, whatever the watch says: for who found the copy wrong. Watches go on from the new list. */
