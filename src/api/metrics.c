@@ -9,6 +9,7 @@
 
 #include "api/discovery.h"
 #include "api/watch.h"
+#include "base/metric.h"
 
 enum {
     SERIES_MAX = 4096, /* sets of labels; what comes later is counted together, without labels */
@@ -31,8 +32,7 @@ struct series {
     str labels; /* everything but the code, as it is printed */
     struct code_count codes[CODES_MAX];
     size_t n_codes;
-    uint64_t buckets[N_BOUNDS + 1], n;
-    double seconds;
+    struct histogram durations;
 };
 
 struct metrics {
@@ -49,6 +49,7 @@ static struct series *series_new(struct metrics *m, str labels)
 {
     struct series *s = ARENA_NEW(&m->arena, struct series);
     s->labels = str_dup(&m->arena, labels);
+    s->durations = (struct histogram){.bounds = bounds, .n_bounds = N_BOUNDS};
     *vec_push(&m->arena, &m->all) = s;
     return s;
 }
@@ -159,60 +160,40 @@ static void count_code(struct series *s, int code)
 void metrics_request(struct metrics *m, const struct api_request *r, int64_t took_ns)
 {
     struct series *s = series_of(m, r);
-    double seconds = (double)took_ns / 1e9;
-    size_t at = 0;
-    while (at < N_BOUNDS && seconds > bounds[at])
-        at++;
-    s->buckets[at]++;
-    s->n++;
-    s->seconds += seconds;
+    histogram_add(&s->durations, (double)took_ns / 1e9);
     count_code(s, r->status);
 }
 
 /* ---- Telling. ---- */
 
-static void add_head(struct buf *b, const char *name, const char *type, const char *help)
-{
-    buf_fmt(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
 static void add_number(struct buf *b, const char *name, const char *type, const char *help, double value)
 {
-    add_head(b, name, type, help);
-    buf_fmt(b, "%s %.17g\n", name, value);
+    metric_head(b, name, type, help);
+    metric_value(b, name, (str){0}, value);
 }
 
 static void add_durations(struct buf *b, const struct series *s)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i <= N_BOUNDS; i++) {
-        sum += s->buckets[i];
-        buf_fmt(b, "apiserver_request_duration_seconds_bucket{component=\"apiserver\",dry_run=\"\",%.*s,le=",
-                STR(s->labels));
-        if (i < N_BOUNDS)
-            buf_fmt(b, "\"%g\"} %llu\n", bounds[i], (unsigned long long)sum);
-        else
-            buf_fmt(b, "\"+Inf\"} %llu\n", (unsigned long long)sum);
-    }
-    buf_fmt(b, "apiserver_request_duration_seconds_sum{component=\"apiserver\",dry_run=\"\",%.*s} %.9g\n",
-            STR(s->labels), s->seconds);
-    buf_fmt(b, "apiserver_request_duration_seconds_count{component=\"apiserver\",dry_run=\"\",%.*s} %llu\n",
-            STR(s->labels), (unsigned long long)s->n);
+    char room[LABELS_ROOM];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
+    str labels = str_fmt(&scratch, "component=\"apiserver\",dry_run=\"\",%.*s", STR(s->labels));
+    metric_histogram(b, "apiserver_request_duration_seconds", labels, &s->durations);
 }
 
 void metrics_format_requests(const struct metrics *m, struct buf *b)
 {
-    add_head(b, "apiserver_request_total", "counter", "Requests answered, by what was asked and the HTTP code.");
+    metric_head(b, "apiserver_request_total", "counter", "Requests answered, by what was asked and the HTTP code.");
     vec_each(&m->all, s)
     {
         for (size_t c = 0; c < (*s)->n_codes; c++)
             buf_fmt(b, "apiserver_request_total{code=\"%d\",component=\"apiserver\",dry_run=\"\",%.*s} %llu\n",
                     (*s)->codes[c].code, STR((*s)->labels), (unsigned long long)(*s)->codes[c].n);
     }
-    add_head(b, "apiserver_request_duration_seconds", "histogram", "How long requests took; watches until their end.");
+    metric_head(b, "apiserver_request_duration_seconds", "histogram",
+                "How long requests took; watches until their end.");
     vec_each(&m->all, s)
     {
-        if ((*s)->n)
+        if (histogram_count(&(*s)->durations))
             add_durations(b, *s);
     }
 }
@@ -223,7 +204,7 @@ static void format_objects(struct api *api, struct buf *b)
     struct discovery_groups groups = discovery_groups(api->discovery);
     struct map told = {0};
     struct arena scratch ARENA_SCOPE = {0};
-    add_head(b, "apiserver_storage_objects", "gauge", "Objects stored, by resource.");
+    metric_head(b, "apiserver_storage_objects", "gauge", "Objects stored, by resource.");
     for (size_t g = 0; g < groups.n; g++)
         for (size_t v = 0; v < groups.p[g].n; v++)
             for (size_t i = 0; i < groups.p[g].versions[v].n; i++) {
