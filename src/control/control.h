@@ -22,17 +22,18 @@ struct controller;
 
 struct control_options {
     struct loop *loop;
-    struct clock clock; /* used by worker threads as well */
-    struct random random;
+    struct clock clock;   /* the loop's; used by worker threads as well */
+    struct random random; /* used on the loop thread alone */
     const struct log *log;
 };
 
 struct control *control_new(const struct control_options *options);
-/* Before control_start, or after stopped was called. Takes NULL. */
+/* Before control_start, or after stopped was called (or from within it). Takes NULL. */
 void control_free(struct control *c);
 void control_start(struct control *c);
-/* Stops the informers, closes the queues, waits for reconciles at work (their clients should be stopped, so that they do not
- * wait for long), then calls stopped from the loop. */
+/* Stops the informers, closes the queues, waits for reconciles at work, then calls stopped from the loop, never from within this
+ * call. Whatever state it is in: not started, waiting for informers, stopping already (each stopped is called). Clients should
+ * be stopped right after, so that reconciles do not wait for long; what they report then is not an error. */
 void control_stop(struct control *c, void (*stopped)(void *ctx), void *ctx);
 /* All informers of all controllers are synced. */
 bool control_is_synced(const struct control *c);
@@ -42,9 +43,11 @@ void control_metrics_write(struct control *c, struct buf *b);
 /* The informer with these options; who asks for the same gets the same. loop, log and random of the options are filled in.
  * May be called after control_start (a kind that has just been defined): it starts at once. */
 struct informer *control_informer(struct control *c, const struct informer_options *options);
-/* Nobody needs it any more (a kind that is gone). Not for informers that controllers read. */
+/* Nobody needs it any more (a kind that is gone): to be called as often as it was asked for; it is stopped at once and freed
+ * later in this turn, so a handler of its own may call this. Not for informers that controllers read. */
 void control_informer_drop(struct control *c, struct informer *i);
-/* State that is released with free after the workers have ended, last come first. */
+/* State that is released with free after the workers have ended and the informers have stopped, last come first; the informers
+ * can still be read then. */
 void control_own(struct control *c, void *state, void (*free)(void *state));
 
 /* ---- One controller. ---- */
@@ -55,20 +58,28 @@ struct reconcile {
     struct client *client;
     struct clock clock;
     str namespace, name; /* the key; namespace may be empty */
-    uint32_t failures;   /* in a row, before this visit */
+    uint32_t failures;   /* in a row, before this visit; conflicts count */
     int64_t again_ns;    /* set it to be called again after that time, though all went well */
 };
 
+/* What reconcile returns decides what happens next:
+ *
+ *   0                forgotten; with again_ns, called again then
+ *   ERR_CONFLICT     the cache was behind: tried again soon, without a word
+ *   anything else    logged, counted and tried again, later and later */
+
 struct controller_options {
-    const char *name; /* for logs and metrics: "aggregation" */
+    const char *name; /* for logs, metrics and the names of threads: "aggregation"; must live as long */
     struct client *client;
-    unsigned workers; /* 0: 2 */
+    unsigned workers; /* threads; 0: 2 */
     int (*reconcile)(void *ctx, struct reconcile *r, struct err *err);
     void *ctx;
-    struct informer *const *needs; /* the informers that must be synced first */
+    struct informer *const *needs; /* the informers that must be synced first; copied */
     size_t n_needs;
 };
 
+/* Before control_start or later. Lives as long as the control. */
 struct controller *control_add(struct control *c, const struct controller_options *options);
+/* Any thread. A namespace has no slash in it; a name may be any text. */
 void control_enqueue(struct controller *k, str namespace, str name);
 void control_enqueue_after(struct controller *k, str namespace, str name, int64_t delay_ns);

@@ -14,15 +14,22 @@ struct recorder_options {
     struct loop *loop;
     struct client *client;
     struct clock clock;
-    struct random random;
     str component; /* "reeve-namespaces" */
 };
 
 struct recorder *recorder_new(const struct recorder_options *options);
-/* Takes NULL. */
+/* No thread is inside any more; what has not been written yet never is. Takes NULL. */
 void recorder_free(struct recorder *r);
 
 enum recorder_type { RECORDER_NORMAL, RECORDER_WARNING };
 
 /* object: the one spoken of, with apiVersion, kind and metadata. Copied. Never waits. */
 void recorder_event(struct recorder *r, const struct json *object, enum recorder_type type, str reason, str message);
+
+struct recorder_stats {
+    uint64_t written; /* Events made or counted up */
+    uint64_t dropped; /* the server was away, refused, or too much happened at once */
+    uint64_t spared;  /* too many about one object: Kubernetes' spam filter */
+};
+
+struct recorder_stats recorder_stats(struct recorder *r);
