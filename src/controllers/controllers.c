@@ -4,9 +4,13 @@
 #include <assert.h>
 
 #include "controllers/aggregation/aggregation.h"
+#include "controllers/namespaces/namespaces.h"
 
 static const struct controller_row *const rows[] = {
     &aggregation_row,
+    &namespaces_accounts_row,
+    &namespaces_deletion_row,
+    &namespaces_root_ca_row,
 };
 
 size_t controllers_count(void)

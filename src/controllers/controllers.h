@@ -7,12 +7,15 @@
 
 #include "control/control.h"
 
+struct root_ca;
+
 /* What a controller is given. */
 struct controller_env {
     struct control *control;
     struct client *client; /* acts with the rights of this row */
     struct client *reader; /* may list and watch: for informers, which controllers share */
-    str root_ca_pem;       /* what kube-root-ca.crt says; lives as long as control */
+    bool is_embedded;      /* the server is of this process: what it has answered holds for every request after that */
+    struct root_ca *root_ca; /* what kube-root-ca.crt says; lives as long as control. NULL: nobody knows */
 };
 
 enum { CONTROLLER_RIGHTS = 12 }; /* room for the longest list and a NULL */
