@@ -39,6 +39,7 @@ struct loop {
     uint32_t n_heap, cap_heap;
     struct loop_work *deferred, **deferred_end;
     _Atomic(struct loop_work *) posted;
+    struct loop_work *arrived, **arrived_end; /* posted, taken from there, not yet served */
     atomic_bool is_stopped;
 };
 
@@ -48,6 +49,7 @@ int loop_new_on(const struct clock *clock, struct loop **ret, struct err *err)
     if (l == NULL)
         abort();
     l->deferred_end = &l->deferred;
+    l->arrived_end = &l->arrived;
     l->clock = *clock;
     l->is_real = clock->mono_ns == clock_system.mono_ns;
     l->now = clock->mono_ns(clock->ctx);
@@ -255,19 +257,52 @@ void loop_post(struct loop *l, struct loop_work *w)
         ring(l);
 }
 
-static void serve_posted(struct loop *l)
+/* Moves what others posted to the end of what has arrived, in the order of the calls. */
+static void receive(struct loop *l)
 {
-    struct loop_work *newest = atomic_exchange_explicit(&l->posted, NULL, memory_order_acquire), *w = NULL;
+    struct loop_work *newest = atomic_exchange_explicit(&l->posted, NULL, memory_order_acquire), *first = NULL;
+    struct loop_work *last = newest;
+    if (newest == NULL)
+        return;
     while (newest) {
         struct loop_work *older = newest->next;
-        newest->next = w;
-        w = newest;
+        newest->next = first;
+        first = newest;
         newest = older;
     }
-    for (struct loop_work *next; w; w = next) {
-        next = w->next;
+    *l->arrived_end = first;
+    l->arrived_end = &last->next;
+}
+
+static void serve_posted(struct loop *l)
+{
+    receive(l);
+    while (l->arrived) {
+        struct loop_work *w = l->arrived;
+        l->arrived = w->next;
+        if (l->arrived == NULL)
+            l->arrived_end = &l->arrived;
         w->fn(w);
     }
+}
+
+/* Takes w out of a queue, if it is in it. */
+static void unlink_work(struct loop_work **head, struct loop_work ***end, const struct loop_work *w)
+{
+    for (struct loop_work **at = head; *at; at = &(*at)->next) {
+        if (*at != w)
+            continue;
+        *at = w->next;
+        if (*end == &w->next)
+            *end = at;
+        return;
+    }
+}
+
+void loop_post_cancel(struct loop *l, struct loop_work *w)
+{
+    receive(l);
+    unlink_work(&l->arrived, &l->arrived_end, w);
 }
 
 void loop_defer(struct loop *l, struct loop_work *w)
@@ -279,14 +314,7 @@ void loop_defer(struct loop *l, struct loop_work *w)
 
 void loop_defer_cancel(struct loop *l, struct loop_work *w)
 {
-    for (struct loop_work **at = &l->deferred; *at; at = &(*at)->next) {
-        if (*at != w)
-            continue;
-        *at = w->next;
-        if (l->deferred_end == &w->next)
-            l->deferred_end = at;
-        return;
-    }
+    unlink_work(&l->deferred, &l->deferred_end, w);
 }
 
 /* Takes them off one by one, so that one may cancel another; stops where the queue ended when it began. */
@@ -306,7 +334,7 @@ static void serve_deferred(struct loop *l)
 /* In milliseconds, rounded up so that a timer is due when the kernel comes back; -1 for ever. */
 static int wait_ms(const struct loop *l, int64_t wait_ns)
 {
-    if (l->deferred || atomic_load_explicit(&l->posted, memory_order_relaxed))
+    if (l->deferred || l->arrived || atomic_load_explicit(&l->posted, memory_order_relaxed))
         return 0;
     if (l->n_heap > 0) {
         int64_t now = l->clock.mono_ns(l->clock.ctx);

@@ -64,6 +64,8 @@ struct loop_work {
 };
 
 void loop_post(struct loop *l, struct loop_work *w);
+/* From the loop's thread: takes posted work back, wherever it is. Fine for work that is not posted; nobody may be posting it. */
+void loop_post_cancel(struct loop *l, struct loop_work *w);
 /* From the loop's thread: after all descriptors, posted work and timers of this turn were served, in the order of the calls.
  * What is deferred by deferred work waits for the next turn, which then comes at once. */
 void loop_defer(struct loop *l, struct loop_work *w);

@@ -257,6 +257,38 @@ static void posted_work_keeps_its_order(void **state)
     loop_free(l);
 }
 
+static void cancel_other(struct loop_work *w)
+{
+    struct job *j = (struct job *)w;
+    j->log[strlen(j->log)] = j->name;
+    loop_post_cancel(j->loop, &j->off->work);
+}
+
+static void posted_work_can_be_taken_back(void **state)
+{
+    char log[16] = "";
+    struct loop *l = make_loop();
+    struct job jobs[5];
+    for (int i = 0; i < 5; i++) {
+        jobs[i] = (struct job){.work = {.fn = on_job}, .loop = l, .log = log, .name = (char)('a' + i)};
+        loop_post(l, &jobs[i].work);
+    }
+    loop_post_cancel(l, &jobs[4].work); /* the last: what comes next must find its place */
+    loop_post_cancel(l, &jobs[4].work); /* not there any more */
+    jobs[4].off = &jobs[2];
+    jobs[4].work.fn = cancel_other;
+    loop_post(l, &jobs[4].work);
+    loop_post_cancel(l, &jobs[0].work);
+    loop_turn(l, -1); /* what has arrived is no reason to wait */
+    assert_string_equal(log, "bcde");
+    loop_post(l, &jobs[4].work);
+    loop_post(l, &jobs[2].work); /* taken back by the one before it, within the turn */
+    loop_post(l, &jobs[3].work);
+    loop_turn(l, -1);
+    assert_string_equal(log, "bcdeed");
+    loop_free(l);
+}
+
 static void count(void *ctx)
 {
     ++*(int *)ctx;
@@ -293,6 +325,7 @@ int main(void)
         cmocka_unit_test(removed_descriptors_are_silent),
         cmocka_unit_test(deferred_work_waits_its_turn),
         cmocka_unit_test(posted_work_keeps_its_order),
+        cmocka_unit_test(posted_work_can_be_taken_back),
         cmocka_unit_test(timers_follow_the_clock_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
