@@ -113,7 +113,7 @@ static struct strs dup_strs(struct arena *a, struct strs list)
     return (struct strs){p, list.n};
 }
 
-static struct authz_identity dup_identity(struct arena *a, const struct authz_identity *who)
+struct authz_identity loopback_dup_identity(struct arena *a, const struct authz_identity *who)
 {
     struct authz_extra *extra = ARENA_ARRAY(a, struct authz_extra, who->n_extra);
     for (size_t i = 0; i < who->n_extra; i++)
@@ -134,7 +134,9 @@ static struct http_headers make_headers(struct arena *a, const struct loopback_c
     p[n++] = (struct http_header){S("accept"), call->accept.n ? str_dup(a, call->accept) : S("application/json")};
     p[n++] = (struct http_header){S("content-type"),
                                   call->content_type.n ? str_dup(a, call->content_type) : S("application/json")};
-    p[n++] = (struct http_header){S("user-agent"), S("kube-apiserver")}; /* who manages the fields it sets */
+    /* Who manages the fields it sets. */
+    p[n++] =
+        (struct http_header){S("user-agent"), call->user_agent.n ? str_dup(a, call->user_agent) : S("kube-apiserver")};
     return (struct http_headers){p, n};
 }
 
@@ -154,7 +156,7 @@ struct loopback *loopback_start(struct api *api, const struct loopback_call *cal
     l->x.body = str_dup(a, call->body);
     l->x.peer = &nobody;
     l->x.remote = S("loopback");
-    struct authz_identity who = dup_identity(a, &call->who);
+    struct authz_identity who = loopback_dup_identity(a, &call->who);
     l->is_entering = true;
     pipeline_enter_as(api, &l->x, &who);
     l->is_entering = false;

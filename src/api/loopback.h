@@ -16,6 +16,7 @@ struct loopback_call {
     struct http_headers headers;
     str content_type; /* empty: application/json */
     str accept;       /* empty: application/json */
+    str user_agent;   /* manages the fields it sets; empty: kube-apiserver */
     str body;
     /* Pieces of an answer that streams, as they come; NULL: they are collected for done. */
     void (*piece)(void *ctx, str bytes);
@@ -30,3 +31,4 @@ struct loopback *loopback_start(struct api *api, const struct loopback_call *cal
 void loopback_cancel(struct loopback *l);
 /* The identity of the server's own housekeeping: system:apiserver in system:masters. */
 struct authz_identity loopback_self(void);
+struct authz_identity loopback_dup_identity(struct arena *a, const struct authz_identity *who);

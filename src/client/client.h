@@ -50,7 +50,8 @@ struct client_listener {
 
 enum { CLIENT_ANSWER_BYTES = 512 * 1024 * 1024 }; /* of a collected body; more is ERR_TOO_LARGE */
 
-/* How requests reach a server. Nothing calls back from within start; request is copied. Embedded as the first member. */
+/* How requests reach a server. Nothing calls back from within start; request is copied. Embedded as the first member. A
+ * listener may start and cancel calls, its own included. Transports need not look at total_ns: the client does. */
 struct transport {
     const struct transport_ops *ops;
 };
@@ -78,14 +79,16 @@ struct client_options {
 };
 
 struct client *client_new(const struct client_options *options);
-/* After client_stop, when no thread is inside a verb any more. Takes NULL. */
+/* When no thread is inside a verb any more; not from within a listener. Calls that are left are gone with it. Takes NULL. */
 void client_free(struct client *c);
-/* Whoever waits gets ERR_UNAVAILABLE, and so does everybody from now on; calls of client_start end without a word. */
+/* Whoever waits gets ERR_UNAVAILABLE, and so does everybody from now on. Calls of client_start, those to come too, fall silent:
+ * they stay until they are cancelled. */
 void client_stop(struct client *c);
 
+/* One attempt. Nothing calls back from within this. */
 struct client_call *client_start(struct client *c, const struct client_request *request,
                                  const struct client_listener *listener, void *ctx);
-/* Takes NULL. */
+/* Not a word more to the listener, from within which this may be called, except from end. Takes NULL. */
 void client_cancel(struct client_call *call);
 
 /* ---- Which objects. ---- */
@@ -116,8 +119,10 @@ str client_api_version(struct arena *a, const struct client_resource *resource);
 /* Appends "?name=value" or "&name=value", the value encoded; nothing for an empty value. */
 void client_query(struct buf *target, str name, str value);
 
-/* ---- The verbs. ret may be NULL. A 429, a 503 that says when to come back, and a connection lost before the server acted are
- *      tried again for a while; the rest is for the caller. ---- */
+/* ---- The verbs. ret may be NULL. A 429, a 503 that says when to come back, and a connection lost before the server acted, or
+ *      during a GET, are tried again: ten times at most, and not after a minute. The rest is for the caller. An answer may take a
+ *      minute, unless the request says otherwise. A ref that would lead elsewhere (a name with a slash, a name without the
+ *      namespace it needs) is ERR_BAD_REQUEST without asking anybody. options may be NULL. ---- */
 
 struct client_list_options {
     str label_selector, field_selector;
@@ -140,6 +145,7 @@ int client_get_metadata(struct client *c, struct arena *a, const struct client_r
 /* items of all pages; each has apiVersion and kind. ret_version: of the list; may be NULL. */
 int client_list(struct client *c, struct arena *a, const struct client_ref *ref,
                 const struct client_list_options *options, struct json *ret_items, str *ret_version, struct err *err);
+/* The name is the object's; that of ref is only looked at with a subresource ("token" of a ServiceAccount). */
 int client_create(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
                   const struct client_write_options *options, struct json *ret, struct err *err);
 int client_update(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
@@ -166,6 +172,6 @@ struct client_delete_options {
 
 int client_delete(struct client *c, struct arena *a, const struct client_ref *ref,
                   const struct client_delete_options *options, struct json *ret, struct err *err);
-/* Any other request. body is decoded into ret if it is JSON. */
+/* Any other request whose answer is a JSON object. */
 int client_raw(struct client *c, struct arena *a, const struct client_request *request, struct json *ret,
                struct err *err);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/loopback_client.h"
+
+#include <stdlib.h>
+
+#include "api/loopback.h"
+
+struct loopback_transport {
+    struct transport base; /* first */
+    struct api *api;
+    struct arena arena;
+    struct authz_identity who;
+    str user_agent;
+};
+
+/* The server may answer before loopback_start returns; the listener hears of it later, when its owner has the call. */
+struct transport_call {
+    struct loopback_transport *transport;
+    struct loopback *at; /* NULL: answered */
+    struct client_listener listener;
+    void *ctx;
+    bool is_starting, is_ending, is_cancelled;
+    struct loop_work later; /* deferred once it was answered within the start */
+    struct arena arena;     /* of the answer that waits */
+    struct client_answer answer;
+    struct err err;
+};
+
+/* ---- Answers. ---- */
+
+static str header_of(struct http_headers headers, str name)
+{
+    for (size_t i = 0; i < headers.n; i++)
+        if (http_name_eq(headers.p[i].name, name))
+            return headers.p[i].value;
+    return (str){0};
+}
+
+static int64_t retry_after(struct http_headers headers)
+{
+    int64_t seconds;
+    bool is_known = str_to_int64(http_trim(header_of(headers, S("Retry-After"))), &seconds);
+    return is_known && seconds > 0 && seconds <= INT32_MAX ? seconds * 1000000000 : 0;
+}
+
+static void release(struct transport_call *call)
+{
+    arena_done(&call->arena);
+    free(call);
+}
+
+static void end(struct transport_call *call)
+{
+    struct client_answer *answer = &call->answer;
+    call->is_ending = true;
+    if (call->listener.data && answer->status == 200) {
+        if (answer->body.n)
+            call->listener.data(call->ctx, answer->body);
+        answer->body = (str){0};
+    }
+    if (!call->is_cancelled)
+        call->listener.end(call->ctx, answer);
+    release(call);
+}
+
+static void on_later(struct loop_work *w)
+{
+    end((struct transport_call *)((char *)w - offsetof(struct transport_call, later)));
+}
+
+static void on_piece(void *ctx, str bytes)
+{
+    struct transport_call *call = ctx;
+    call->listener.data(call->ctx, bytes);
+}
+
+static void on_done(void *ctx, int status, struct http_headers headers, str body)
+{
+    struct transport_call *call = ctx;
+    struct client_answer *answer = &call->answer;
+    call->at = NULL;
+    *answer = (struct client_answer){.status = status,
+                                     .content_type = header_of(headers, S("Content-Type")),
+                                     .retry_after_ns = retry_after(headers),
+                                     .body = body};
+    if (status == 0) {
+        err_set(&call->err, ERR_UNAVAILABLE, "the server has cut its answer off");
+        answer->err = &call->err;
+    } else if (body.n > CLIENT_ANSWER_BYTES) {
+        err_set(&call->err, ERR_TOO_LARGE, "the answer is larger than %d bytes", CLIENT_ANSWER_BYTES);
+        *answer = (struct client_answer){.err = &call->err};
+    }
+    if (!call->is_starting) {
+        end(call);
+        return;
+    }
+    answer->content_type = str_dup(&call->arena, answer->content_type);
+    answer->body = str_dup(&call->arena, answer->body);
+    call->later.fn = on_later;
+    loop_defer(call->transport->api->options.loop, &call->later);
+}
+
+/* ---- Calls. ---- */
+
+static struct transport_call *start(struct transport *t, const struct client_request *request,
+                                    const struct client_listener *listener, void *ctx)
+{
+    struct transport_call *call = calloc(1, sizeof *call);
+    if (call == NULL)
+        abort();
+    struct loopback_transport *lt = (struct loopback_transport *)t;
+    call->transport = lt;
+    call->listener = *listener;
+    call->ctx = ctx;
+    call->is_starting = true;
+    call->at = loopback_start(lt->api, &(struct loopback_call){.who = lt->who,
+                                                               .method = request->method,
+                                                               .target = request->target,
+                                                               .content_type = request->content_type,
+                                                               .accept = request->accept,
+                                                               .user_agent = lt->user_agent,
+                                                               .body = request->body,
+                                                               .piece = listener->data ? on_piece : NULL,
+                                                               .done = on_done,
+                                                               .ctx = call});
+    call->is_starting = false;
+    return call;
+}
+
+static void cancel(struct transport *t, struct transport_call *call)
+{
+    (void)t;
+    if (call->is_ending) { /* by the listener, which has just got all of it */
+        call->is_cancelled = true;
+        return;
+    }
+    if (call->at)
+        loopback_cancel(call->at);
+    else
+        loop_defer_cancel(call->transport->api->options.loop, &call->later);
+    release(call);
+}
+
+static void free_transport(struct transport *t)
+{
+    struct loopback_transport *lt = (struct loopback_transport *)t;
+    arena_done(&lt->arena);
+    free(lt);
+}
+
+/* ---- Making one. ---- */
+
+struct transport *loopback_client_new(struct api *api, const struct loopback_client_options *options)
+{
+    static const struct transport_ops ops = {start, cancel, free_transport};
+    struct loopback_transport *lt = calloc(1, sizeof *lt);
+    if (lt == NULL)
+        abort();
+    lt->base.ops = &ops;
+    lt->api = api;
+    lt->who = loopback_dup_identity(&lt->arena, &options->who);
+    lt->user_agent = str_dup(&lt->arena, options->user_agent);
+    return &lt->base;
+}
+
+struct transport *loopback_client_new_account(struct api *api, str namespace, str name)
+{
+    struct arena a ARENA_SCOPE = {0};
+    const str groups[] = {S("system:serviceaccounts"), str_fmt(&a, "system:serviceaccounts:%.*s", STR(namespace)),
+                          S("system:authenticated")};
+    struct loopback_client_options options = {
+        .who = {.user = str_fmt(&a, "system:serviceaccount:%.*s:%.*s", STR(namespace), STR(name)),
+                .groups = {groups, sizeof groups / sizeof *groups}},
+        .user_agent = name,
+    };
+    return loopback_client_new(api, &options);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/inside.h"
+#include "object/status.h"
+
+enum { SHOWN_BYTES = 200 }; /* of a text that is not ours */
+
+static const struct json_limits limits = {.bytes = CLIENT_ANSWER_BYTES};
+
+/* The beginning of what a proxy or something else that is no API server said, on one line. */
+static str shown(struct arena *a, str body)
+{
+    struct buf b = {.arena = a};
+    bool was_blank = true;
+    for (size_t i = 0; i < body.n && b.n < SHOWN_BYTES; i++) {
+        unsigned char c = (unsigned char)body.p[i];
+        bool is_blank = c <= ' ' || c == 0x7f;
+        if (!is_blank)
+            buf_add_char(&b, c < 0x80 ? (char)c : '?');
+        else if (!was_blank)
+            buf_add_char(&b, ' ');
+        was_blank = is_blank;
+    }
+    return str_trim(buf_str(&b));
+}
+
+static int read_failure(struct arena *a, const struct client_reply *r, struct err *err)
+{
+    struct json status;
+    str body = buf_str(&r->body);
+    if (json_decode(a, body, &limits, NULL, &status, NULL) < 0 ||
+        !str_eq(json_get_text(&status, S("kind")), S("Status"))) {
+        str text = shown(a, body);
+        return err_set(err, status_code((str){0}, r->status), "the server answered %d%s%.*s", r->status,
+                       text.n ? ": " : "", STR(text));
+    }
+    str message = json_get_text(&status, S("message"));
+    enum err_code code = status_code(json_get_text(&status, S("reason")), r->status);
+    if (message.n)
+        return err_set(err, code, "%.*s", STR(message));
+    return err_set(err, code, "the server answered %d", r->status);
+}
+
+int client_reply_read(struct arena *a, const struct client_reply *r, struct json *ret, struct err *err)
+{
+    if (r->status < 200 || r->status > 299) {
+        struct arena scratch ARENA_SCOPE = {0};
+        return read_failure(&scratch, r, err);
+    }
+    struct json tree = {0};
+    struct err why = {0};
+    int code = json_decode(a, buf_str(&r->body), &limits, NULL, &tree, &why);
+    if (code == ERR_TOO_LARGE)
+        return err_set(err, ERR_TOO_LARGE, "the answer of the server: %s", why.msg);
+    if (code < 0)
+        return err_set(err, ERR_IO, "the answer of the server is not JSON: %s", why.msg);
+    if (!json_is_obj(&tree))
+        return err_set(err, ERR_IO, "the answer of the server is not an object");
+    if (status_is_failure(&tree))
+        return status_to_err(&tree, err);
+    if (ret)
+        *ret = tree;
+    return 0;
+}

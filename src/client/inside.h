@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what the files of this folder share: a client, its calls, and the way from a thread that waits to the loop and back.
+ * Owns: see client.h.
+ * Threads: as said at each member.
+ * Errors: as in client.h. */
+#pragma once
+
+#include <pthread.h>
+
+#include "client/client.h"
+
+struct wait;
+
+struct client {
+    struct loop *loop;
+    struct transport *transport;
+    struct random random;
+    struct client_call *calls; /* all that are not over or cancelled */
+    struct wait *waits;        /* those the loop knows of */
+
+    pthread_mutex_t lock; /* of what is below: other threads come in there */
+    struct wait *inbox, **inbox_end;
+    struct loop_work arrival; /* posted while is_posted */
+    bool is_posted, is_stopped;
+};
+
+/* ---- Waiting for an answer (wait.c). ---- */
+
+/* Release with client_reply_done in any case. Zero-initialise. */
+struct client_reply {
+    int status;
+    struct buf body;
+};
+
+void client_reply_done(struct client_reply *r);
+#define CLIENT_REPLY_SCOPE __attribute__((cleanup(client_reply_done)))
+
+/* Asks, as often as makes sense, and waits for the answer, whatever its status. An error: there was none. */
+int client_ask(struct client *c, const struct client_request *request, struct client_reply *ret, struct err *err);
+
+/* For client.c: the inbox is not empty; and everybody who waits is told that the client was stopped. */
+void client_waits_arrive(struct loop_work *w);
+void client_waits_stop(struct client *c);
+
+/* ---- Reading it (answer.c). ---- */
+
+/* The tree of an answer; or, unless its status is 2xx, what it says has gone wrong. ret may be NULL. */
+int client_reply_read(struct arena *a, const struct client_reply *r, struct json *ret, struct err *err);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All pages of a list are one revision of it. Between two of them the server may have forgotten that revision (410 Expired); then
+ * what there is of the list is worth nothing and it begins anew, in the end as one large page, which cannot expire.
+ */
+#include "client/client.h"
+
+#include <stdio.h>
+
+#include "client/inside.h"
+
+#define ACCEPT_METADATA "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+enum { PAGE = 500, ROUNDS = 3 };
+
+struct listing {
+    struct client *client;
+    struct arena *arena;
+    const struct client_ref *ref;
+    const struct client_list_options *options;
+    uint32_t limit; /* 0: none */
+    struct json items;
+    str version, next; /* next: the token of the page to come */
+    size_t bytes;
+};
+
+static void make_target(struct buf *b, const struct listing *l)
+{
+    client_path(b, l->ref);
+    client_query(b, S("labelSelector"), l->options->label_selector);
+    client_query(b, S("fieldSelector"), l->options->field_selector);
+    if (l->limit) {
+        char limit[16];
+        (void)snprintf(limit, sizeof limit, "%u", l->limit);
+        client_query(b, S("limit"), str_of(limit));
+    }
+    client_query(b, S("continue"), l->next);
+}
+
+static int fetch(struct listing *l, struct json *ret, struct err *err)
+{
+    struct buf target = {.arena = l->arena};
+    struct client_reply reply CLIENT_REPLY_SCOPE = {0};
+    make_target(&target, l);
+    struct client_request request = {.method = S("GET"),
+                                     .target = buf_str(&target),
+                                     .accept = l->options->metadata_only ? S(ACCEPT_METADATA) : (str){0}};
+    int code = client_ask(l->client, &request, &reply, err);
+    if (code == 0)
+        code = client_reply_read(l->arena, &reply, ret, err);
+    if (code < 0)
+        return code;
+    l->bytes += reply.body.n;
+    if (l->bytes > CLIENT_ANSWER_BYTES)
+        return err_set(err, ERR_TOO_LARGE, "the list is larger than %d bytes", CLIENT_ANSWER_BYTES);
+    return 0;
+}
+
+/* Items of built-in kinds come without apiVersion and kind: the list stands for them. */
+static int take_items(struct listing *l, const struct json *page, struct err *err)
+{
+    const struct client_resource *r = l->ref->resource;
+    bool is_partial = l->options->metadata_only;
+    str api_version = is_partial ? S("meta.k8s.io/v1") : client_api_version(l->arena, r);
+    str kind = is_partial ? S("PartialObjectMetadata") : r->kind;
+    const struct json *items = json_get(page, S("items"));
+    json_each_item(items, it)
+    {
+        if (!json_is_obj(it))
+            return err_set(err, ERR_IO, "the list has an item that is not an object");
+        struct json *item = json_push(l->arena, &l->items, *it);
+        if (json_get_text(item, S("apiVersion")).n == 0)
+            json_set(l->arena, item, S("apiVersion"), json_str(api_version));
+        if (json_get_text(item, S("kind")).n == 0)
+            json_set(l->arena, item, S("kind"), json_str(kind));
+    }
+    return 0;
+}
+
+static int take_page(struct listing *l, struct err *err)
+{
+    struct json page;
+    int code = fetch(l, &page, err);
+    if (code < 0)
+        return code;
+    const struct json *items = json_get(&page, S("items")), *meta = json_get(&page, S("metadata"));
+    if (!json_is_null(items) && !json_is_arr(items))
+        return err_set(err, ERR_IO, "the answer of the server is not a list");
+    str version = json_get_text(meta, S("resourceVersion")), next = json_get_text(meta, S("continue"));
+    if (l->next.n && !str_eq(version, l->version))
+        return err_set(err, ERR_EXPIRED, "the pages of the list are of different revisions");
+    if (next.n && str_eq(next, l->next))
+        return err_set(err, ERR_IO, "the server gives the same page of the list again");
+    l->version = version;
+    l->next = next;
+    return take_items(l, &page, err);
+}
+
+static int take_pages(struct listing *l, struct err *err)
+{
+    l->items = json_arr();
+    l->next = (str){0};
+    l->bytes = 0;
+    do {
+        int code = take_page(l, err);
+        if (code < 0)
+            return code;
+    } while (l->next.n);
+    return 0;
+}
+
+int client_list(struct client *c, struct arena *a, const struct client_ref *ref,
+                const struct client_list_options *options, struct json *ret_items, str *ret_version, struct err *err)
+{
+    static const struct client_list_options none = {0};
+    struct listing l = {.client = c, .arena = a, .ref = ref, .options = options ? options : &none};
+    struct err why = {0};
+    int code = 0;
+    if (ref->name.n)
+        return err_set(err, ERR_BAD_REQUEST, "a list has no name");
+    for (int round = 1; round <= ROUNDS; round++) {
+        l.limit = round == ROUNDS ? 0 : l.options->limit ? l.options->limit : PAGE;
+        code = take_pages(&l, &why);
+        if (code != ERR_EXPIRED && code != ERR_GONE)
+            break;
+    }
+    if (code < 0) {
+        if (err)
+            *err = why;
+        return code;
+    }
+    if (ret_items)
+        *ret_items = l.items;
+    if (ret_version)
+        *ret_version = l.version;
+    return 0;
+}

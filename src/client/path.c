@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/client.h"
+
+/* What stands for itself in a path segment and in the value of a query (RFC 3986: unreserved, and ':' as names have it). */
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '~' || c == ':';
+}
+
+static void encode(struct buf *b, str s)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (is_plain(s.p[i])) {
+            buf_add_char(b, s.p[i]);
+            continue;
+        }
+        buf_add_char(b, '%');
+        buf_add_char(b, digits[c >> 4]);
+        buf_add_char(b, digits[c & 15]);
+    }
+}
+
+static void add_segment(struct buf *b, str s)
+{
+    buf_add_char(b, '/');
+    encode(b, s);
+}
+
+void client_path(struct buf *b, const struct client_ref *ref)
+{
+    const struct client_resource *r = ref->resource;
+    if (r->group.n) {
+        buf_add_str(b, S("/apis"));
+        add_segment(b, r->group);
+    } else {
+        buf_add_str(b, S("/api"));
+    }
+    add_segment(b, r->version);
+    if (r->namespaced && ref->namespace.n) {
+        buf_add_str(b, S("/namespaces"));
+        add_segment(b, ref->namespace);
+    }
+    add_segment(b, r->plural);
+    if (ref->name.n)
+        add_segment(b, ref->name);
+    if (ref->name.n && ref->subresource.n)
+        add_segment(b, ref->subresource);
+}
+
+str client_api_version(struct arena *a, const struct client_resource *resource)
+{
+    if (resource->group.n == 0)
+        return str_dup(a, resource->version);
+    return str_fmt(a, "%.*s/%.*s", STR(resource->group), STR(resource->version));
+}
+
+void client_query(struct buf *target, str name, str value)
+{
+    if (value.n == 0)
+        return;
+    buf_add_char(target, str_find_char(buf_str(target), '?') < 0 ? '?' : '&');
+    buf_add_str(target, name);
+    buf_add_char(target, '=');
+    encode(target, value);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/client.h"
+
+#include "client/inside.h"
+
+#define ACCEPT_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+/* ---- Places. ---- */
+
+/* Names become parts of paths: what would lead elsewhere is refused here, as client-go does. */
+static bool is_segment(str s)
+{
+    return !str_eq(s, S(".")) && !str_eq(s, S("..")) && str_find_char(s, '/') < 0 && str_find_char(s, '%') < 0;
+}
+
+static int check(const struct client_ref *ref, bool needs_name, struct err *err)
+{
+    if (needs_name && ref->name.n == 0)
+        return err_set(err, ERR_BAD_REQUEST, "resource name may not be empty");
+    if (!is_segment(ref->name))
+        return err_set(err, ERR_BAD_REQUEST, "invalid resource name \"%.*s\"", STR(ref->name));
+    if (!is_segment(ref->namespace))
+        return err_set(err, ERR_BAD_REQUEST, "invalid namespace \"%.*s\"", STR(ref->namespace));
+    if (!is_segment(ref->subresource))
+        return err_set(err, ERR_BAD_REQUEST, "invalid subresource \"%.*s\"", STR(ref->subresource));
+    if (ref->resource->namespaced && ref->namespace.n == 0 && ref->name.n)
+        return err_set(err, ERR_BAD_REQUEST, "an empty namespace may not be set when a resource name is provided");
+    return 0;
+}
+
+static void add_options(struct buf *target, const struct client_write_options *options)
+{
+    if (options == NULL)
+        return;
+    client_query(target, S("fieldManager"), options->field_manager);
+    if (options->dry_run)
+        client_query(target, S("dryRun"), S("All"));
+}
+
+static int ask(struct client *c, struct arena *a, const struct client_request *request, struct json *ret,
+               struct err *err)
+{
+    struct client_reply reply CLIENT_REPLY_SCOPE = {0};
+    int code = client_ask(c, request, &reply, err);
+    return code < 0 ? code : client_reply_read(a, &reply, ret, err);
+}
+
+/* A write: the object is the body; options and path make the target. */
+static int write_body(struct client *c, struct arena *a, struct client_request *request, struct buf *target,
+                      const struct json *object, struct json *ret, struct err *err)
+{
+    struct buf body = {0};
+    if (object)
+        json_encode(&body, object, 0);
+    request->target = buf_str(target);
+    request->body = buf_str(&body);
+    int code = ask(c, a, request, ret, err);
+    buf_done(&body);
+    return code;
+}
+
+/* ---- Reading. ---- */
+
+static int get_as(struct client *c, struct arena *a, const struct client_ref *ref, str accept, struct json *ret,
+                  struct err *err)
+{
+    if (check(ref, true, err) < 0)
+        return ERR_BAD_REQUEST;
+    struct buf target = {.arena = a};
+    client_path(&target, ref);
+    return ask(c, a, &(struct client_request){.method = S("GET"), .target = buf_str(&target), .accept = accept}, ret,
+               err);
+}
+
+int client_get(struct client *c, struct arena *a, const struct client_ref *ref, struct json *ret, struct err *err)
+{
+    return get_as(c, a, ref, (str){0}, ret, err);
+}
+
+int client_get_metadata(struct client *c, struct arena *a, const struct client_ref *ref, struct json *ret,
+                        struct err *err)
+{
+    return get_as(c, a, ref, S(ACCEPT_METADATA), ret, err);
+}
+
+int client_raw(struct client *c, struct arena *a, const struct client_request *request, struct json *ret,
+               struct err *err)
+{
+    return ask(c, a, request, ret, err);
+}
+
+/* ---- Writing. ---- */
+
+int client_create(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
+                  const struct client_write_options *options, struct json *ret, struct err *err)
+{
+    struct client_ref place = *ref;
+    if (place.subresource.n == 0)
+        place.name = (str){0}; /* the object has it */
+    if (check(&place, false, err) < 0)
+        return ERR_BAD_REQUEST;
+    if (place.resource->namespaced && place.namespace.n == 0)
+        return err_set(err, ERR_BAD_REQUEST, "an empty namespace may not be set during creation");
+    struct buf target = {.arena = a};
+    client_path(&target, &place);
+    add_options(&target, options);
+    return write_body(c, a, &(struct client_request){.method = S("POST")}, &target, object, ret, err);
+}
+
+int client_update(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
+                  const struct client_write_options *options, struct json *ret, struct err *err)
+{
+    if (check(ref, true, err) < 0)
+        return ERR_BAD_REQUEST;
+    struct buf target = {.arena = a};
+    client_path(&target, ref);
+    add_options(&target, options);
+    return write_body(c, a, &(struct client_request){.method = S("PUT")}, &target, object, ret, err);
+}
+
+int client_patch(struct client *c, struct arena *a, const struct client_ref *ref, const struct client_patch_args *args,
+                 struct json *ret, struct err *err)
+{
+    static const str types[] = {
+        [CLIENT_PATCH_MERGE] = S_INIT("application/merge-patch+json"),
+        [CLIENT_PATCH_STRATEGIC] = S_INIT("application/strategic-merge-patch+json"),
+        [CLIENT_PATCH_JSON] = S_INIT("application/json-patch+json"),
+    };
+    if (check(ref, true, err) < 0)
+        return ERR_BAD_REQUEST;
+    struct buf target = {.arena = a};
+    client_path(&target, ref);
+    add_options(&target, &args->options);
+    return write_body(c, a, &(struct client_request){.method = S("PATCH"), .content_type = types[args->type]}, &target,
+                      args->patch, ret, err);
+}
+
+int client_apply(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
+                 const struct client_write_options *options, struct json *ret, struct err *err)
+{
+    if (check(ref, true, err) < 0)
+        return ERR_BAD_REQUEST;
+    struct buf target = {.arena = a};
+    client_path(&target, ref);
+    add_options(&target, options);
+    if (options && options->force)
+        client_query(&target, S("force"), S("true"));
+    /* JSON is YAML. */
+    return write_body(c, a,
+                      &(struct client_request){.method = S("PATCH"), .content_type = S("application/apply-patch+yaml")},
+                      &target, object, ret, err);
+}
+
+static struct json delete_options(struct arena *a, const struct client_delete_options *options)
+{
+    struct json body = json_obj(), preconditions = json_obj();
+    json_add(a, &body, S("kind"), json_str(S("DeleteOptions")));
+    json_add(a, &body, S("apiVersion"), json_str(S("v1")));
+    if (options->propagation.n)
+        json_add(a, &body, S("propagationPolicy"), json_str(options->propagation));
+    if (options->uid.n)
+        json_add(a, &preconditions, S("uid"), json_str(options->uid));
+    if (options->version.n)
+        json_add(a, &preconditions, S("resourceVersion"), json_str(options->version));
+    if (preconditions.n)
+        json_add(a, &body, S("preconditions"), preconditions);
+    return body;
+}
+
+int client_delete(struct client *c, struct arena *a, const struct client_ref *ref,
+                  const struct client_delete_options *options, struct json *ret, struct err *err)
+{
+    static const struct client_delete_options none = {0};
+    if (options == NULL)
+        options = &none;
+    if (check(ref, !options->is_collection, err) < 0)
+        return ERR_BAD_REQUEST;
+    if (options->is_collection && ref->name.n)
+        return err_set(err, ERR_BAD_REQUEST, "a collection has no name");
+    struct buf target = {.arena = a};
+    client_path(&target, ref);
+    if (options->is_collection)
+        client_query(&target, S("labelSelector"), options->label_selector);
+    struct json body = delete_options(a, options);
+    return write_body(c, a, &(struct client_request){.method = S("DELETE")}, &target, &body, ret, err);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread asks and waits:
+ *
+ *   thread   client_ask ─► inbox … … … … … … … … … … … … … … … … … … … … … … ─► awake
+ *                            │                                                     ▲
+ *   loop                     └─► attempt ─► answered, or lost for good ─► finish ──┘
+ *                                  ▲  │
+ *                                  │  │ 429, 503 with Retry-After, lost but harmless
+ *                                  └──┘ after a pause
+ *
+ * The wait lies on the stack of its thread. The loop alone touches it from when it takes it out of the inbox until finish; then
+ * the thread alone does. The lock of the client goes with the first handing over, that of the wait with the second.
+ */
+#include <stdlib.h>
+
+#include "client/inside.h"
+
+enum { ATTEMPTS = 10 };
+
+static const int64_t second_ns = 1000000000;
+#define TOTAL_NS (60 * second_ns) /* no attempt begins later than this after the first… */
+#define LIMIT_NS (60 * second_ns) /* …and none takes longer, unless the request says so */
+#define PAUSE_NS (second_ns / 10) /* after the first attempt; then twice as long each time… */
+#define PAUSE_MAX_NS (10 * second_ns)
+#define RETRY_AFTER_MAX_NS (30 * second_ns) /* a server does not send us to sleep for longer */
+
+struct wait {
+    struct client *client;
+    struct wait *next, **link; /* in the inbox (link is NULL), later among the waits of the client */
+    struct client_request request;
+    struct client_call *call;
+    struct loop_timer pause;
+    unsigned attempts;
+    int64_t began;
+    struct client_reply *reply;
+    struct err *err;
+
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool is_over;
+};
+
+void client_reply_done(struct client_reply *r)
+{
+    buf_done(&r->body);
+}
+
+/* ---- On the loop. ---- */
+
+/* The last touch: as soon as the lock is open, the wait may be gone. */
+static void finish(struct wait *w)
+{
+    if (w->link) {
+        *w->link = w->next;
+        if (w->next)
+            w->next->link = w->link;
+    }
+    loop_timer_cancel(w->client->loop, &w->pause);
+    (void)pthread_mutex_lock(&w->lock);
+    w->is_over = true;
+    (void)pthread_cond_signal(&w->woken);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static void attempt(void *ctx);
+
+/* A pause that doubles, of which the last half is left to chance: clients that were refused together come back apart. */
+static int64_t pause_of(struct wait *w)
+{
+    int64_t ns = PAUSE_NS;
+    for (unsigned i = 1; i < w->attempts && ns < PAUSE_MAX_NS; i++)
+        ns *= 2;
+    if (ns > PAUSE_MAX_NS)
+        ns = PAUSE_MAX_NS;
+    return ns / 2 + (int64_t)(random_uint64(&w->client->random) % (uint64_t)(ns / 2 + 1));
+}
+
+static bool is_worth_another(const struct wait *w, const struct client_answer *answer)
+{
+    if (answer->status)
+        return answer->status == 429 || (answer->status == 503 && answer->retry_after_ns > 0);
+    if (answer->can_retry)
+        return true;
+    bool is_lost = answer->err->code == ERR_UNAVAILABLE || answer->err->code == ERR_IO;
+    return is_lost && str_eq(w->request.method, S("GET")); /* does no harm twice */
+}
+
+/* True: an attempt will follow. */
+static bool try_again(struct wait *w, const struct client_answer *answer)
+{
+    if (!is_worth_another(w, answer) || w->attempts >= ATTEMPTS)
+        return false;
+    int64_t pause = pause_of(w);
+    if (answer->retry_after_ns > 0 && answer->status)
+        pause = answer->retry_after_ns < RETRY_AFTER_MAX_NS ? answer->retry_after_ns : RETRY_AFTER_MAX_NS;
+    if (loop_now(w->client->loop) - w->began + pause > TOTAL_NS)
+        return false;
+    loop_timer_set(w->client->loop, &w->pause, pause);
+    return true;
+}
+
+static void on_data(void *ctx, str bytes)
+{
+    struct wait *w = ctx;
+    struct buf *body = &w->reply->body;
+    if (bytes.n <= CLIENT_ANSWER_BYTES - body->n) {
+        buf_add_str(body, bytes);
+        return;
+    }
+    client_cancel(w->call);
+    w->call = NULL;
+    err_set(w->err, ERR_TOO_LARGE, "the answer is larger than %d bytes", CLIENT_ANSWER_BYTES);
+    finish(w);
+}
+
+static void on_end(void *ctx, const struct client_answer *answer)
+{
+    struct wait *w = ctx;
+    w->call = NULL;
+    if (try_again(w, answer))
+        return;
+    w->reply->status = answer->status;
+    if (answer->status == 0)
+        *w->err = *answer->err;
+    else
+        buf_add_str(&w->reply->body, answer->body);
+    finish(w);
+}
+
+static void attempt(void *ctx)
+{
+    static const struct client_listener listener = {on_data, on_end};
+    struct wait *w = ctx;
+    w->attempts++;
+    w->reply->body.n = 0; /* what came before the answer was cut off */
+    w->call = client_start(w->client, &w->request, &listener, w);
+}
+
+void client_waits_arrive(struct loop_work *work)
+{
+    struct client *c = (struct client *)((char *)work - offsetof(struct client, arrival));
+    (void)pthread_mutex_lock(&c->lock);
+    struct wait *list = c->inbox;
+    c->inbox = NULL;
+    c->inbox_end = &c->inbox;
+    c->is_posted = false;
+    (void)pthread_mutex_unlock(&c->lock);
+    for (struct wait *w = list, *next; w; w = next) {
+        next = w->next;
+        w->next = c->waits;
+        w->link = &c->waits;
+        if (c->waits)
+            c->waits->link = &w->next;
+        c->waits = w;
+        w->began = loop_now(c->loop);
+        attempt(w);
+    }
+}
+
+static void give_up(struct wait *w)
+{
+    client_cancel(w->call);
+    err_set(w->err, ERR_UNAVAILABLE, "the client was stopped");
+    finish(w);
+}
+
+void client_waits_stop(struct client *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    struct wait *list = c->inbox;
+    c->inbox = NULL;
+    c->inbox_end = &c->inbox;
+    (void)pthread_mutex_unlock(&c->lock);
+    for (struct wait *w = list, *next; w; w = next) {
+        next = w->next;
+        give_up(w);
+    }
+    while (c->waits)
+        give_up(c->waits);
+}
+
+/* ---- On the thread that asks. ---- */
+
+static bool enter(struct client *c, struct wait *w)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    bool is_open = !c->is_stopped;
+    if (is_open) {
+        *c->inbox_end = w;
+        c->inbox_end = &w->next;
+        if (!c->is_posted)
+            loop_post(c->loop, &c->arrival);
+        c->is_posted = true;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return is_open;
+}
+
+int client_ask(struct client *c, const struct client_request *request, struct client_reply *ret, struct err *err)
+{
+    struct err unused = {0};
+    struct wait w = {
+        .client = c, .request = *request, .pause = {.fn = attempt}, .reply = ret, .err = err ? err : &unused};
+    w.pause.ctx = &w;
+    if (w.request.total_ns == 0)
+        w.request.total_ns = LIMIT_NS;
+    if (pthread_mutex_init(&w.lock, NULL) || pthread_cond_init(&w.woken, NULL))
+        abort();
+    ret->status = 0;
+    if (enter(c, &w)) {
+        (void)pthread_mutex_lock(&w.lock);
+        while (!w.is_over)
+            (void)pthread_cond_wait(&w.woken, &w.lock);
+        (void)pthread_mutex_unlock(&w.lock);
+    } else {
+        err_set(w.err, ERR_UNAVAILABLE, "the client was stopped");
+    }
+    (void)pthread_cond_destroy(&w.woken);
+    (void)pthread_mutex_destroy(&w.lock);
+    return ret->status ? 0 : (int)w.err->code;
+}

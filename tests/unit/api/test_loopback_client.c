@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients of the server they live in: a whole server, a thread that asks, and watches on the loop. */
+#include "api/loopback_client.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "object/object.h"
+
+struct site {
+    struct loop *loop;
+    struct api *api;
+    struct client *client; /* of an administrator */
+    struct clock_fake time;
+    struct random_fake chance;
+    struct log log;
+    char dir[64];
+    bool is_ready;
+};
+
+static void discard(void *ctx, str line)
+{
+}
+
+static void on_ready(void *ctx, const struct err *err)
+{
+    struct site *s = ctx;
+    assert_null(err);
+    s->is_ready = true;
+}
+
+static const str masters[] = {S_INIT("system:masters")};
+static const struct loopback_client_options admin = {
+    .who = {.user = S_INIT("admin"), .groups = {masters, 1}},
+    .user_agent = S_INIT("reeve-test/1"),
+};
+
+static struct client *client_of(struct site *s, struct transport *t)
+{
+    return client_new(&(struct client_options){.loop = s->loop, .transport = t, .random = random_of_fake(&s->chance)});
+}
+
+static int set_up(void **state)
+{
+    struct site *s = calloc(1, sizeof *s);
+    struct err err;
+    assert_non_null(s);
+    *s = (struct site){.dir = "/tmp/reeve-loopback-XXXXXX", .chance = {.state = 7}};
+    s->time.wall = INT64_C(1767323045) * 1000000000;
+    s->log = (struct log){.level = LOG_ERROR, .clock = clock_of_fake(&s->time), .write = discard};
+    assert_non_null(mkdtemp(s->dir));
+    assert_int_equal(loop_new(&s->loop, &err), 0);
+    struct api_options options = {
+        .loop = s->loop,
+        .data_dir = s->dir,
+        .clock = clock_of_fake(&s->time),
+        .random = random_of_fake(&s->chance),
+        .log = &s->log,
+        .address = S("127.0.0.1:6443"),
+    };
+    assert_int_equal(api_open(&options, on_ready, s, &s->api, &err), 0);
+    while (!s->is_ready)
+        loop_turn(s->loop, -1);
+    s->client = client_of(s, loopback_client_new(s->api, &admin));
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct site *s = *state;
+    client_free(s->client);
+    if (s->api)
+        api_close(s->api);
+    loop_free(s->loop);
+    DIR *dir = opendir(s->dir);
+    struct dirent *e;
+    while (dir && (e = readdir(dir)))
+        if (e->d_name[0] != '.')
+            (void)unlinkat(dirfd(dir), e->d_name, 0);
+    if (dir)
+        (void)closedir(dir);
+    (void)rmdir(s->dir);
+    free(s);
+    return 0;
+}
+
+/* ---- A thread that asks while the loop runs. ---- */
+
+struct errand {
+    struct site *site;
+    struct client *client;
+    void (*fn)(struct errand *e);
+    struct arena arena;
+    struct json ret;
+    struct err err;
+    int codes[8];
+    str text;
+};
+
+static void *go(void *arg)
+{
+    struct errand *e = arg;
+    e->fn(e);
+    loop_stop(e->site->loop);
+    return NULL;
+}
+
+static void run(struct site *s, struct errand *e, void (*fn)(struct errand *e))
+{
+    pthread_t thread;
+    e->site = s;
+    e->fn = fn;
+    if (e->client == NULL)
+        e->client = s->client;
+    assert_int_equal(pthread_create(&thread, NULL, go, e), 0);
+    loop_run(s->loop);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static const struct client_resource configmaps = CLIENT_RESOURCE("", "v1", "configmaps", "ConfigMap", true);
+static const struct client_ref thing = {.resource = &configmaps, .namespace = S_INIT("default"), .name = S_INIT("a")};
+static const struct client_ref things = {.resource = &configmaps, .namespace = S_INIT("default")};
+
+static struct json object_of(struct arena *a, const char *text)
+{
+    struct json v;
+    struct err err;
+    if (json_decode(a, str_of(text), NULL, NULL, &v, &err) < 0)
+        fail_msg("%s", err.msg);
+    return v;
+}
+
+static void write_things(struct errand *e)
+{
+    struct json object = object_of(&e->arena, "{\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"y\"}}}");
+    struct json patch = object_of(&e->arena, "{\"data\":{\"k\":\"v\"}}");
+    struct json apply = object_of(&e->arena, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{\"l\":\"w\"}}");
+    struct client_write_options options = {.field_manager = S("tester")};
+    e->codes[0] = client_create(e->client, &e->arena, &things, &object, NULL, &e->ret, &e->err);
+    e->text = json_text(json_dig(&json_get(object_meta(&e->ret), S("managedFields"))->items[0], "manager"));
+    e->codes[1] = client_patch(e->client, &e->arena, &thing, &(struct client_patch_args){.patch = &patch}, NULL, NULL);
+    e->codes[2] = client_apply(e->client, &e->arena, &thing, &apply, &options, NULL, &e->err);
+    e->codes[3] = client_get(e->client, &e->arena, &thing, &e->ret, &e->err);
+}
+
+static void verbs_reach_the_server(void **state)
+{
+    struct errand e = {0};
+    run(*state, &e, write_things);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(e.codes[i], 0);
+    assert_true(str_eq(e.text, S("reeve-test"))); /* the user agent manages what names no manager */
+    assert_true(str_eq(json_text(json_dig(&e.ret, "data.k")), S("v")));
+    assert_true(str_eq(json_text(json_dig(&e.ret, "data.l")), S("w")));
+    arena_done(&e.arena);
+}
+
+static void list_things(struct errand *e)
+{
+    char text[64];
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(text, sizeof text, "{\"metadata\":{\"name\":\"page-%d\"}}", i);
+        struct json object = object_of(&e->arena, text);
+        e->codes[0] |= client_create(e->client, &e->arena, &things, &object, NULL, NULL, &e->err);
+    }
+    struct client_list_options options = {.limit = 2, .field_selector = S("metadata.name!=kube-root-ca.crt")};
+    e->codes[1] = client_list(e->client, &e->arena, &things, &options, &e->ret, &e->text, &e->err);
+    options.metadata_only = true;
+    struct json partial = {0};
+    e->codes[2] = client_list(e->client, &e->arena, &things, &options, &partial, NULL, &e->err);
+    e->codes[3] = str_eq(object_kind(&partial.items[0]), S("PartialObjectMetadata"));
+    struct client_delete_options all = {.is_collection = true};
+    e->codes[4] = client_delete(e->client, &e->arena, &things, &all, NULL, &e->err);
+    e->codes[5] = client_get(e->client, &e->arena, &thing, NULL, &e->err);
+}
+
+static void lists_come_in_pages(void **state)
+{
+    struct errand e = {0};
+    run(*state, &e, list_things);
+    assert_int_equal(e.codes[0], 0);
+    assert_int_equal(e.codes[1], 0);
+    assert_int_equal(json_len(&e.ret), 5);
+    assert_true(str_eq(object_kind(&e.ret.items[4]), S("ConfigMap")));
+    assert_true(str_eq(object_api_version(&e.ret.items[4]), S("v1")));
+    assert_true(e.text.n > 0);
+    assert_int_equal(e.codes[2], 0);
+    assert_true(e.codes[3]);
+    assert_int_equal(e.codes[4], 0);
+    assert_int_equal(e.codes[5], ERR_NOT_FOUND);
+    assert_string_equal(e.err.msg, "configmaps \"a\" not found");
+    arena_done(&e.arena);
+}
+
+static void get_thing(struct errand *e)
+{
+    e->codes[0] = client_get(e->client, &e->arena, &thing, &e->ret, &e->err);
+}
+
+static void accounts_are_who_they_are(void **state)
+{
+    struct site *s = *state;
+    struct errand e = {.client = client_of(s, loopback_client_new_account(s->api, S("kube-system"), S("snoop")))};
+    run(s, &e, get_thing);
+    assert_int_equal(e.codes[0], ERR_FORBIDDEN);
+    assert_string_equal(e.err.msg, "configmaps \"a\" is forbidden: User \"system:serviceaccount:kube-system:snoop\" "
+                                   "cannot get resource \"configmaps\" in API group \"\" in the namespace \"default\"");
+    client_free(e.client);
+    arena_done(&e.arena);
+}
+
+static void accounts_have_their_groups(struct errand *e)
+{
+    struct json review =
+        object_of(&e->arena, "{\"kind\":\"SelfSubjectReview\",\"apiVersion\":\"authentication.k8s.io/v1\"}");
+    struct buf body = {.arena = &e->arena};
+    json_encode(&body, &review, 0);
+    struct client_request request = {
+        .method = S("POST"), .target = S("/apis/authentication.k8s.io/v1/selfsubjectreviews"), .body = buf_str(&body)};
+    e->codes[0] = client_raw(e->client, &e->arena, &request, &e->ret, &e->err);
+}
+
+static void accounts_are_in_the_groups_of_their_tokens(void **state)
+{
+    struct site *s = *state;
+    struct errand e = {.client = client_of(s, loopback_client_new_account(s->api, S("kube-system"), S("snoop")))};
+    struct buf text = {.arena = &e.arena};
+    run(s, &e, accounts_have_their_groups);
+    assert_int_equal(e.codes[0], 0);
+    json_encode(&text, json_dig(&e.ret, "status.userInfo"), 0);
+    assert_true(str_eq(buf_str(&text), S("{\"username\":\"system:serviceaccount:kube-system:snoop\",\"groups\":["
+                                         "\"system:serviceaccounts\",\"system:serviceaccounts:kube-system\","
+                                         "\"system:authenticated\"]}")));
+    client_free(e.client);
+    arena_done(&e.arena);
+}
+
+/* ---- On the loop. ---- */
+
+struct ear {
+    struct client_call *call;
+    struct buf data;
+    int status;
+    int ends;
+    bool cancels; /* at the first bytes */
+};
+
+static void hear_data(void *ctx, str bytes)
+{
+    struct ear *e = ctx;
+    buf_add_str(&e->data, bytes);
+    if (e->cancels)
+        client_cancel(e->call);
+}
+
+static void hear_end(void *ctx, const struct client_answer *answer)
+{
+    struct ear *e = ctx;
+    e->status = answer->status;
+    e->ends++;
+    assert_true(answer->status != 200 || answer->body.n == 0);
+    if (answer->body.n)
+        buf_fmt(&e->data, "refused: %.*s", STR(answer->body));
+    assert_true((answer->status == 0) == (answer->err != NULL));
+}
+
+static void listen(struct client *c, struct ear *e, const char *target)
+{
+    static const struct client_listener listener = {hear_data, hear_end};
+    struct client_request request = {.method = S("GET"), .target = str_of(target)};
+    e->call = client_start(c, &request, &listener, e);
+    assert_int_equal(e->ends + (int)e->data.n, 0);
+}
+
+#define WATCH \
+    "/api/v1/configmaps?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+
+static void watches_bring_events(void **state)
+{
+    struct site *s = *state;
+    struct ear e = {0};
+    struct errand errand = {0};
+    listen(s->client, &e, WATCH);
+    run(s, &errand, write_things);
+    while (str_find(buf_str(&e.data), S("\"k\":\"v\"")) < 0)
+        loop_turn(s->loop, -1);
+    assert_true(str_find(buf_str(&e.data), S("k8s.io/initial-events-end")) >= 0);
+    assert_int_equal(e.ends, 0);
+    api_drain(s->api);
+    while (!e.ends)
+        loop_turn(s->loop, -1);
+    assert_int_equal(e.status, 200); /* a watch that is over is a whole answer */
+    arena_done(&errand.arena);
+    buf_done(&e.data);
+}
+
+static void listeners_may_cancel(void **state)
+{
+    struct site *s = *state;
+    struct ear watch = {.cancels = true}, get = {.cancels = true}, early = {0};
+    listen(s->client, &watch, WATCH);
+    listen(s->client, &get, "/api/v1/namespaces/default");
+    listen(s->client, &early, "/api/v1/namespaces/default");
+    client_cancel(early.call);
+    while (!watch.data.n || !get.data.n)
+        loop_turn(s->loop, -1);
+    for (int i = 0; i < 5; i++)
+        loop_turn(s->loop, 0);
+    assert_int_equal(watch.ends + get.ends + early.ends, 0);
+    assert_int_equal(early.data.n, 0);
+    buf_done(&watch.data);
+    buf_done(&get.data);
+}
+
+static void refusals_are_collected(void **state)
+{
+    struct site *s = *state;
+    struct ear e = {0};
+    listen(s->client, &e, "/api/v1/namespaces/none");
+    while (!e.ends)
+        loop_turn(s->loop, -1);
+    assert_int_equal(e.status, 404);
+    assert_true(str_has_prefix(buf_str(&e.data), S("refused: {\"kind\":\"Status\"")));
+    buf_done(&e.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(verbs_reach_the_server, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_come_in_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(accounts_are_who_they_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(accounts_are_in_the_groups_of_their_tokens, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(watches_bring_events, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(listeners_may_cancel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(refusals_are_collected, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
