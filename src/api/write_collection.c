@@ -33,6 +33,9 @@ struct collection {
     struct slot slots[AT_ONCE];
     size_t busy;
     bool is_over;    /* no more to begin */
+    struct buf last; /* the name of the last one of a page… */
+    bool has_more;   /* …behind which there are others, … */
+    int64_t rest;    /* …so many; negative: not told */
     bool has_failed; /* status says how */
     struct json status;
     bool is_filling; /* deletions that end at once must not begin the next ones by recursion */
@@ -50,6 +53,7 @@ static void close_all(struct collection *c)
         buf_done(&c->slots[i].name);
     }
     buf_done(&c->items);
+    buf_done(&c->last);
     arena_done(&c->w->work);
     free(c);
 }
@@ -66,14 +70,33 @@ static void answer_done(struct collection *c)
     api_answer(r, 200, &status);
 }
 
+static void add_metadata(struct collection *c, struct buf *b)
+{
+    struct arena *a = c->w->r->arena;
+    rev at = store_list_revision(c->walk);
+    struct page_token token = {.revision = (int64_t)at, .name = buf_str(&c->last)};
+    buf_fmt(b, "\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)at);
+    if (c->has_more)
+        buf_fmt(b, ",\"continue\":\"%.*s\"", STR(page_token_format(a, &token, false)));
+    if (c->has_more && c->rest >= 0)
+        buf_fmt(b, ",\"remainingItemCount\":%lld", (long long)c->rest);
+    buf_add_char(b, '}');
+}
+
+static bool is_metadata(const struct collection *c)
+{
+    return c->w->accept.as == AS_METADATA;
+}
+
 static void answer_list(struct collection *c)
 {
     struct write *w = c->w;
-    const struct kind *kind = w->kind;
     struct buf b = {.arena = w->r->arena};
-    buf_fmt(&b, "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",\"metadata\":{\"resourceVersion\":\"%llu\"},\"items\":[",
-            kind->list_kind, STR(decode_api_version(w->r->arena, kind)),
-            (unsigned long long)store_list_revision(c->walk));
+    str kind = is_metadata(c) ? S("PartialObjectMetadataList") : str_of(w->kind->list_kind);
+    str version = is_metadata(c) ? w->view.group_version : decode_api_version(w->r->arena, w->kind);
+    buf_fmt(&b, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",", STR(kind), STR(version));
+    add_metadata(c, &b);
+    buf_add_str(&b, S(",\"items\":["));
     buf_add_str(&b, buf_str(&c->items));
     buf_add_str(&b, S("]}"));
     str text = buf_str(&b);
@@ -172,6 +195,10 @@ static int tell(struct collection *c, const struct store_item *item, struct err 
         return 0;
     if (c->items.n)
         buf_add_char(&c->items, ',');
+    if (is_metadata(c)) {
+        struct arena scratch ARENA_SCOPE = {0};
+        return view_text(&w->view, &scratch, item, false, &c->items, err);
+    }
     return value_print(w->api, &c->items, w->kind, item, is_bare, err);
 }
 
@@ -189,11 +216,31 @@ static void take(struct collection *c, const struct store_item *item)
     if (!read_options_match(&c->options, &object))
         return;
     c->taken++;
+    c->last.n = 0;
+    buf_add_str(&c->last, item->name);
     if (tell(c, item, &err) < 0) {
         fail(c, &err);
         return;
     }
     begin(c, item->namespace, item->name);
+}
+
+/* The page is full: is there more behind it? How much is only told where all are meant, as with lists. */
+static void end_page(struct collection *c)
+{
+    struct store_item next;
+    struct err err = {0};
+    int rc = store_list_next(c->walk, &next, &err);
+    c->is_over = true;
+    c->has_more = rc > 0;
+    c->rest = -1;
+    if (rc > 0 && read_options_select_all(&c->options)) {
+        int64_t rest = store_list_rest(c->walk, &err);
+        c->rest = 1 + rest;
+        rc = rest < 0 ? (int)rest : 0;
+    }
+    if (rc < 0)
+        fail(c, &err);
 }
 
 static void fill(struct collection *c)
@@ -203,7 +250,7 @@ static void fill(struct collection *c)
     c->is_filling = true;
     while (!c->is_over && !c->has_failed && c->busy < AT_ONCE) {
         if (c->options.limit > 0 && c->taken >= c->options.limit) {
-            c->is_over = true;
+            end_page(c);
             break;
         }
         int rc = store_list_next(c->walk, &item, &err);
