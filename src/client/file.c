@@ -52,18 +52,3 @@ int client_file_read(struct arena *a, str path, enum client_file_type type, size
     *ret = buf_str(&text);
     return 0;
 }
-
-struct client_file_mark client_file_mark(struct arena *a, str path)
-{
-    struct stat st;
-    if (path.n == 0 || stat(str_cstr(a, path), &st) < 0)
-        return (struct client_file_mark){0};
-    /* ctime: whoever replaces the bytes can set the mtime back, but not this. */
-    return (struct client_file_mark){st.st_dev, st.st_ino, (uint64_t)st.st_size,
-                                     st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec};
-}
-
-bool client_file_mark_eq(struct client_file_mark x, struct client_file_mark y)
-{
-    return x.device == y.device && x.inode == y.inode && x.bytes == y.bytes && x.changed_ns == y.changed_ns;
-}

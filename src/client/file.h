@@ -15,12 +15,3 @@ enum client_file_type {
 };
 
 int client_file_read(struct arena *a, str path, enum client_file_type type, size_t max, str *ret, struct err *err);
-
-/* Tells one state of a file from another without reading it. All zero: the file cannot be looked at. */
-struct client_file_mark {
-    uint64_t device, inode, bytes;
-    int64_t changed_ns; /* contents or attributes */
-};
-
-struct client_file_mark client_file_mark(struct arena *a, str path);
-bool client_file_mark_eq(struct client_file_mark x, struct client_file_mark y);

@@ -3,6 +3,7 @@
 #include "client/kubeconfig_parts.h"
 
 #include "base/rune.h"
+#include "client/header.h"
 #include "object/name.h"
 
 #include <assert.h>
@@ -129,21 +130,10 @@ static void check_exec(struct faults *f, str name, const struct kubeconfig_user 
     check_interactive(f, name, u);
 }
 
-/* What a header may carry: a line break in a value would begin another header. */
-static bool is_header_value(str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return false;
-    }
-    return true;
-}
-
 static bool are_header_values(const str *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!is_header_value(p[i]))
+        if (!header_is_value(p[i]))
             return false;
     }
     return true;
@@ -151,7 +141,7 @@ static bool are_header_values(const str *p, size_t n)
 
 static void check_impersonation(struct faults *f, str name, const struct kubeconfig_user *u)
 {
-    bool ok = is_header_value(u->as) && is_header_value(u->as_uid) && are_header_values(u->as_groups.p, u->as_groups.n);
+    bool ok = header_is_value(u->as) && header_is_value(u->as_uid) && are_header_values(u->as_groups.p, u->as_groups.n);
     for (size_t i = 0; i < u->as_extra.n; i++)
         ok = ok && are_header_values(u->as_extra.p[i].values, u->as_extra.p[i].n);
     if (!ok)
@@ -173,7 +163,7 @@ static void check_user(struct faults *f, str name, const struct kubeconfig_user 
               STR(name));
     else if (has_token(u) && has_basic(u))
         fault(f, "username/password or bearer token may be set, but not both");
-    if (!is_header_value(u->token))
+    if (!header_is_value(u->token))
         fault(f, "token of user %.*s holds a control character", STR(name));
     check_impersonation(f, name, u);
 }
