@@ -14,6 +14,7 @@ static void list_remove(struct http_call *call)
         return;
     *(call->prev ? &call->prev->next : &l->first) = call->next;
     *(call->next ? &call->next->prev : &l->last) = call->prev;
+    l->n--;
     call->prev = call->next = NULL;
     call->list = NULL;
 }
@@ -23,6 +24,7 @@ static void list_append(struct client_list *l, struct http_call *call)
     call->prev = l->last;
     *(l->last ? &l->last->next : &l->first) = call;
     l->last = call;
+    l->n++;
     call->list = l;
 }
 
@@ -40,6 +42,7 @@ static struct http_call *list_pop(struct client_list *l)
         return NULL;
     l->first = call->next;
     *(l->first ? &l->first->prev : &l->last) = NULL;
+    l->n--;
     call->next = NULL;
     call->list = NULL;
     return call;
@@ -62,7 +65,7 @@ static void call_free(struct http_call *call)
 
 /* ---- Work at the end of the turn: what may not be said from within a function of ours. ---- */
 
-static void later(struct http_client *c)
+void client_later(struct http_client *c)
 {
     if (c->is_work_queued)
         return;
@@ -109,7 +112,7 @@ static void show_resumed(struct http_client *c, struct client_list *l)
     for (struct http_call *call; (call = list_pop(&seen));) {
         list_append(l, call);
         if (!call->is_paused && (call->held.n || call->is_ended))
-            later(c);
+            client_later(c);
     }
 }
 
@@ -215,13 +218,22 @@ void client_call_end(struct http_call *call, const struct err *err, bool can_ret
     end_with(call, err, can_retry);
 }
 
+void client_ready(struct http_client *c)
+{
+    loop_timer_cancel(c->loop, &c->timer);
+    if (c->waiting.first)
+        client_later(c);
+    if (!c->is_freed && c->options.ready)
+        c->options.ready(c->options.ctx);
+}
+
 void client_closing(struct http_client *c, const struct err *why)
 {
     if (c->state >= CLIENT_CLOSING)
         return;
     c->state = CLIENT_CLOSING;
     c->why = *why;
-    later(c);
+    client_later(c);
 }
 
 void client_gone(struct http_client *c)
@@ -249,7 +261,7 @@ void client_enter(struct http_client *c)
 void client_leave(struct http_client *c)
 {
     if (--c->depth == 0 && c->is_freed)
-        later(c);
+        client_later(c);
 }
 
 static void set_defaults(struct http_client_options *o)
@@ -268,6 +280,10 @@ static void set_defaults(struct http_client_options *o)
 static void on_conn_timer(void *ctx)
 {
     struct http_client *c = ctx;
+    if (c->conn) { /* it shakes hands, or has not greeted: all else follows from its end */
+        conn_drop(c->conn, ERR_UNAVAILABLE, "no greeting in time");
+        return;
+    }
     err_set(&c->why, ERR_UNAVAILABLE, "connect to %.*s: no answer in time", STR(c->authority));
     client_enter(c);
     client_connect_done(c);
@@ -320,6 +336,12 @@ void http_client_free(struct http_client *c)
 bool http_client_can_call(const struct http_client *c)
 {
     return c->state == CLIENT_CONNECTING || c->state == CLIENT_OPEN;
+}
+
+size_t http_client_room(const struct http_client *c)
+{
+    size_t room = c->state == CLIENT_OPEN ? c->protocol->room(c) : 0;
+    return room > c->waiting.n ? room - c->waiting.n : 0;
 }
 
 bool http_client_is_h2(const struct http_client *c)
@@ -375,7 +397,7 @@ struct http_call *http_call_new(struct http_client *c, const struct http_request
     if (first)
         loop_timer_set(c->loop, &call->timer, first);
     client_list_move(call, &c->waiting);
-    later(c);
+    client_later(c);
     return call;
 }
 
@@ -392,7 +414,7 @@ void http_call_resume(struct http_call *call)
     if (call->is_started)
         call->client->protocol->pause(call, false);
     if (call->held.n || call->is_ended)
-        later(call->client);
+        client_later(call->client);
 }
 
 void http_call_cancel(struct http_call *call)

@@ -20,6 +20,7 @@ enum client_state { CLIENT_CONNECTING, CLIENT_OPEN, CLIENT_CLOSING, CLIENT_GONE 
 
 struct client_list {
     struct http_call *first, *last;
+    size_t n;
 };
 
 struct http_call {
@@ -50,8 +51,10 @@ struct http_call {
 struct client_protocol {
     const struct conn_user *user;
     void (*begin)(struct http_client *c);
-    /* There are calls waiting. */
+    /* There may be calls waiting, and room for them. */
     void (*start)(struct http_client *c);
+    /* How many more could be started now. */
+    size_t (*room)(const struct http_client *c);
     /* The call is about to be freed: nothing of it may come back. */
     void (*forget)(struct http_call *call);
     /* So many bytes of the answer were taken by the listener. */
@@ -110,6 +113,11 @@ void client_closing(struct http_client *c, const struct err *why);
 void client_gone(struct http_client *c);
 /* Adds a header to the answer; false when its head gets too large. */
 bool client_call_header(struct http_call *call, str name, str value);
+
+/* The server has greeted, or takes another number of calls than before. */
+void client_ready(struct http_client *c);
+/* Where calls have ended there may be room for those that wait: at the end of the turn. */
+void client_later(struct http_client *c);
 
 /* ---- client_connect.c ---- */
 

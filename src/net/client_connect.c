@@ -137,7 +137,8 @@ static void failed(struct http_client *c, const struct sockaddr_storage *to, int
 static void on_open(void *ctx, struct conn *conn)
 {
     struct http_client *c = ctx;
-    loop_timer_cancel(c->loop, &c->timer);
+    if (c->is_freed || c->state != CLIENT_CONNECTING)
+        return;
     c->protocol =
         str_eq(conn_protocol(conn), S("h2")) || (c->options.tls == NULL && c->options.is_h2) ? &client_h2 : &client_h1;
     c->state = CLIENT_OPEN;
@@ -145,6 +146,8 @@ static void on_open(void *ctx, struct conn *conn)
     c->protocol->begin(c);
     conn_set_user(conn, c->protocol->user, c);
     c->protocol->start(c);
+    if (c->protocol == &client_h1) /* the other one waits for the server's greeting */
+        client_ready(c);
     client_leave(c);
 }
 

@@ -54,6 +54,11 @@ static void start(struct http_client *c)
     conn_hold_input(c->conn, call->is_paused);
 }
 
+static size_t room(const struct http_client *c)
+{
+    return c->answer->call == NULL;
+}
+
 /* ---- Answers. ---- */
 
 static void answered(struct http_client *c)
@@ -236,6 +241,7 @@ const struct client_protocol client_h1 = {
     .user = &h1_user,
     .begin = begin,
     .start = start,
+    .room = room,
     .forget = forget,
     .taken = taken,
     .pause = pause_call,

@@ -74,6 +74,10 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
 {
     (void)ng;
     struct http_client *c = ctx;
+    if (frame->hd.type == NGHTTP2_SETTINGS && !(frame->hd.flags & NGHTTP2_FLAG_ACK)) {
+        client_ready(c);
+        return 0;
+    }
     if (frame->hd.type == NGHTTP2_GOAWAY) {
         struct err why;
         err_set(&why, ERR_UNAVAILABLE, "%.*s takes no more requests on this connection", STR(c->authority));
@@ -102,7 +106,10 @@ static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t
 static int on_closed_stream(nghttp2_session *ng, int32_t id, uint32_t code, void *ctx)
 {
     (void)ng;
+    struct http_client *c = ctx;
     struct http_call *call = call_of(ctx, id);
+    if (c->waiting.first)
+        client_later(c); /* there is room now */
     if (call == NULL)
         return 0;
     /* A server that has answered may tell us to stop talking, with NO_ERROR. */
@@ -171,10 +178,17 @@ static void start_call(struct http_client *c, struct http_call *call)
     }
 }
 
+/* nghttp2 has a queue for calls past the server's limit, but those in it could not be told that the server says goodbye. */
+static size_t room(const struct http_client *c)
+{
+    uint32_t limit = nghttp2_session_get_remote_settings(c->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+    return limit > c->at_work.n ? limit - c->at_work.n : 0;
+}
+
 static void start(struct http_client *c)
 {
-    for (struct http_call *call; !c->is_freed && c->state == CLIENT_OPEN && (call = c->waiting.first);)
-        start_call(c, call);
+    while (!c->is_freed && c->state == CLIENT_OPEN && c->waiting.first && room(c))
+        start_call(c, c->waiting.first);
     conn_wake(c->conn);
 }
 
@@ -347,6 +361,7 @@ const struct client_protocol client_h2 = {
     .user = &h2_user,
     .begin = begin,
     .start = start,
+    .room = room,
     .forget = forget,
     .taken = taken,
     .pause = pause_call,

@@ -25,11 +25,14 @@ struct http_client_options {
     struct tls_context *tls; /* NULL: plain text */
     bool is_h2;              /* plain text only: speak HTTP/2 without asking; with TLS both sides agree on it */
     /* Zero: the default. */
-    int64_t connect_ns; /* until the first call can go out: 10 s */
+    int64_t connect_ns; /* until the server is connected and has greeted: 10 s */
     int64_t ping_ns;    /* HTTP/2: the server said nothing for so long while calls are at work, so it is asked: 30 s */
     int64_t ping_wait_ns; /* …and given so long for a sign of life: 15 s */
     size_t head_bytes;    /* of an answer: 64 KiB */
     size_t window_bytes;  /* of an answer, on its way while its listener is paused: 256 KiB */
+    /* May be NULL. The server has greeted: which protocol it speaks is known, and how many calls it takes. Again when that
+     * number changes. */
+    void (*ready)(void *ctx);
     /* May be NULL. The connection is gone, and no call waits for it any more; why is NULL when that was in order. */
     void (*gone)(void *ctx, const struct err *why);
     void *ctx;
@@ -43,6 +46,8 @@ void http_client_free(struct http_client *c);
 /* Whether new calls have a chance; if not, make a new client. */
 bool http_client_can_call(const struct http_client *c);
 bool http_client_is_h2(const struct http_client *c);
+/* How many more calls would go out at once; those past it wait. 0 while connecting. */
+size_t http_client_room(const struct http_client *c);
 
 struct http_listener {
     /* Once. Not for interim answers (1xx). */

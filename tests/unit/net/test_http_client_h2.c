@@ -115,6 +115,34 @@ static void drain_lets_calls_end(void **state)
     testclient_stop(f);
 }
 
+/* Calls past the server's limit have not been heard by it: when it says goodbye they end, though the connection goes on. */
+static void drain_frees_who_waits(void **state)
+{
+    struct http_limits limits = {.streams = 1};
+    struct testclient *f = testclient_start(true, &limits);
+    struct heard a = {0}, b = {0};
+    UNTIL(&f->t, f->n_ready);
+    assert_int_equal(http_client_room(f->client), 1);
+    testclient_ask(f, &a, "GET", "/watch", (str){0});
+    assert_int_equal(http_client_room(f->client), 0);
+    UNTIL(&f->t, a.status == 200);
+    testclient_ask(f, &b, "GET", "/hello", (str){0});
+    testserver_settle(&f->t);
+    assert_false(b.is_over);
+    testserver_drain(&f->t);
+    UNTIL(&f->t, b.is_over);
+    assert_true(b.can_retry);
+    assert_int_equal(b.err.code, ERR_UNAVAILABLE);
+    assert_int_equal(http_client_room(f->client), 0);
+    assert_false(a.is_over || f->is_gone);
+    testserver_event(&f->t, 0, S("event"));
+    UNTIL(&f->t, heard_is(&a, "event"));
+    testserver_end(&f->t, 0);
+    UNTIL(&f->t, a.is_over && f->is_gone);
+    heard_done(&a), heard_done(&b);
+    testclient_stop(f);
+}
+
 static void drain_of_idle_connections(void **state)
 {
     struct testclient *f = testclient_start(true, NULL);
@@ -222,6 +250,23 @@ static void server_without_a_sign_of_life(void **state)
     assert_non_null(strstr(a.err.msg, "no sign of life"));
     assert_false(a.can_retry); /* it may have been heard */
     UNTIL(&f->t, f->is_gone);
+    (void)close(fd);
+    heard_done(&a);
+    testclient_stop(f);
+}
+
+/* …and does not even greet. */
+static void server_that_does_not_greet(void **state)
+{
+    struct testclient *f = testclient_start(true, NULL);
+    int fd = listen_instead(f);
+    testclient_connect(f, (struct http_client_options){.connect_ns = 1000000});
+    struct heard a = {0};
+    testclient_ask(f, &a, "GET", "/hello", (str){0});
+    UNTIL(&f->t, a.is_over && f->is_gone);
+    assert_int_equal(a.err.code, ERR_UNAVAILABLE);
+    assert_non_null(strstr(a.err.msg, "no greeting in time"));
+    assert_int_equal(f->n_ready, 0);
     (void)close(fd);
     heard_done(&a);
     testclient_stop(f);
@@ -353,11 +398,13 @@ int main(void)
         cmocka_unit_test(more_calls_than_streams),
         cmocka_unit_test(paused_readers),
         cmocka_unit_test(drain_lets_calls_end),
+        cmocka_unit_test(drain_frees_who_waits),
         cmocka_unit_test(drain_of_idle_connections),
         cmocka_unit_test(too_large_a_body),
         cmocka_unit_test(bodies_have_one_budget),
         cmocka_unit_test(too_large_a_head),
         cmocka_unit_test(server_without_a_sign_of_life),
+        cmocka_unit_test(server_that_does_not_greet),
         cmocka_unit_test(quiet_watch),
         cmocka_unit_test(goaway_tells_what_was_taken),
         cmocka_unit_test(server_that_speaks_something_else),

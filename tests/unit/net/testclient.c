@@ -61,6 +61,12 @@ void heard_done(struct heard *h)
     arena_done(&h->arena);
 }
 
+static void on_client_ready(void *ctx)
+{
+    struct testclient *f = ctx;
+    f->n_ready++;
+}
+
 static void on_client_gone(void *ctx, const struct err *why)
 {
     struct testclient *f = ctx;
@@ -76,6 +82,7 @@ void testclient_connect(struct testclient *f, struct http_client_options options
     options.host = S("127.0.0.1");
     options.port = f->t.port;
     options.is_h2 = f->is_h2;
+    options.ready = on_client_ready;
     options.gone = on_client_gone;
     options.ctx = f;
     assert_int_equal(http_client_new(f->t.loop, &options, &f->client, &err), 0);

@@ -14,6 +14,7 @@ struct testclient {
     struct http_client *client;
     bool is_h2;
     bool is_gone;
+    size_t n_ready; /* how often it was */
     struct err why;
 };
 
