@@ -18,13 +18,20 @@
 /* In the form of RFC 7301: each name behind its length. The server takes the first of its own that the client has. */
 static const unsigned char protocols[] = "\x02h2\x08http/1.1";
 
+/* From there to the end. */
+static const unsigned char *offered(bool no_h2)
+{
+    return protocols + (no_h2 ? 1 + protocols[0] : 0);
+}
+
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_n, const unsigned char *in,
                            unsigned in_n, void *ctx)
 {
     (void)ssl;
-    (void)ctx;
+    const unsigned char *ours = ctx;
+    unsigned ours_n = (unsigned)(protocols + sizeof protocols - 1 - ours);
     unsigned char *chosen = NULL;
-    if (SSL_select_next_proto(&chosen, out_n, protocols, sizeof protocols - 1, in, in_n) != OPENSSL_NPN_NEGOTIATED)
+    if (SSL_select_next_proto(&chosen, out_n, ours, ours_n, in, in_n) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_ALERT_FATAL;
     *out = chosen;
     return SSL_TLSEXT_ERR_OK;
@@ -125,7 +132,7 @@ int tls_server_new(const struct tls_server_options *o, struct tls_context **ret,
     err = err ? err : &mine;
     struct tls_context *c = context_new(true);
     SSL_CTX_set_num_tickets(c->ssl, 0);
-    SSL_CTX_set_alpn_select_cb(c->ssl, choose_protocol, NULL);
+    SSL_CTX_set_alpn_select_cb(c->ssl, choose_protocol, (void *)offered(o->no_h2));
     if (use_own(c->ssl, o->certificate_pem, o->key_pem, err) < 0)
         goto fail;
     if (o->client_ca_pem.n) {
@@ -172,8 +179,8 @@ int tls_client_new(const struct tls_client_options *o, struct tls_context **ret,
         goto fail;
     }
     SSL_CTX_set_verify(c->ssl, o->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
-    size_t skipped = o->no_h2 ? 1 + protocols[0] : 0;
-    if (SSL_CTX_set_alpn_protos(c->ssl, protocols + skipped, (unsigned)(sizeof protocols - 1 - skipped)) != 0)
+    const unsigned char *offer = offered(o->no_h2);
+    if (SSL_CTX_set_alpn_protos(c->ssl, offer, (unsigned)(protocols + sizeof protocols - 1 - offer)) != 0)
         abort();
     if (o->server_name.n && expect_name(c, o->server_name, err) < 0)
         goto fail;

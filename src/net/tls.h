@@ -16,6 +16,7 @@ struct tls_server_options {
     str client_ca_pem; /* asks peers for a certificate, without demanding one; empty: does not ask. A certificate
                           * that this CA did not sign, or that has expired, does not fail the handshake: the peer then
                           * counts as having shown a bad one (tls_peer) */
+    bool no_h2;        /* offers HTTP/1.1 alone */
 };
 
 struct tls_client_options {
