@@ -117,6 +117,8 @@ static void handle(void *ctx, struct http_exchange *x)
     t->handled++;
     x->user = t;
     x->gone = on_gone;
+    if (t->also && t->also(t, x))
+        return;
     if (x->is_too_large) {
         http_answer(x, 413, headers, S("too large"));
     } else if (str_eq(x->path, S("/hello"))) {
@@ -148,16 +150,29 @@ static void handle(void *ctx, struct http_exchange *x)
     }
 }
 
-void testserver_start(struct testserver *t, const struct http_limits *limits, struct tls_context *tls)
+void testserver_open(struct testserver *t)
+{
+    struct err err = {0};
+    t->options.port = t->port;
+    assert_int_equal(http_server_new(t->loop, &t->options, &t->server, &err), 0);
+    t->port = http_server_port(t->server);
+}
+
+void testserver_start_on(struct testserver *t, const struct clock *clock, const struct http_limits *limits,
+                         struct tls_context *tls)
 {
     struct err err = {0};
     *t = (struct testserver){0};
-    struct http_server_options options = {.host = S("127.0.0.1"), .tls = tls, .handle = handle, .ctx = t};
+    t->options = (struct http_server_options){.host = S("127.0.0.1"), .tls = tls, .handle = handle, .ctx = t};
     if (limits)
-        options.limits = *limits;
-    assert_int_equal(loop_new(&t->loop, &err), 0);
-    assert_int_equal(http_server_new(t->loop, &options, &t->server, &err), 0);
-    t->port = http_server_port(t->server);
+        t->options.limits = *limits;
+    assert_int_equal(loop_new_on(clock, &t->loop, &err), 0);
+    testserver_open(t);
+}
+
+void testserver_start(struct testserver *t, const struct http_limits *limits, struct tls_context *tls)
+{
+    testserver_start_on(t, &clock_system, limits, tls);
 }
 
 static void on_drained(void *ctx)
@@ -171,12 +186,19 @@ void testserver_drain(struct testserver *t)
     http_server_drain(t->server, INT64_C(60000000000), on_drained, t);
 }
 
-void testserver_stop(struct testserver *t)
+void testserver_close(struct testserver *t)
 {
     for (size_t i = 0; i < t->n_later; i++)
         if (t->later[i])
             testserver_answer(t, i, 503, S("the test is over"));
     http_server_free(t->server);
+    t->server = NULL;
+}
+
+void testserver_stop(struct testserver *t)
+{
+    if (t->server)
+        testserver_close(t);
     testserver_settle(t);
     assert_int_equal(t->gone, t->handled); /* each exchange had its last word, once */
     loop_free(t->loop);

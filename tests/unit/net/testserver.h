@@ -31,7 +31,10 @@ struct testserver_watch {
 
 struct testserver {
     struct loop *loop;
-    struct http_server *server;
+    struct http_server *server;                                  /* NULL while it is closed */
+    struct http_server_options options;                          /* for when it is opened again */
+    bool (*also)(struct testserver *t, struct http_exchange *x); /* set by a test; true: it has answered */
+    void *ctx;                                                   /* …for it */
     uint16_t port;
     struct http_exchange *later[TESTSERVER_MANY];
     size_t n_later;
@@ -43,6 +46,13 @@ struct testserver {
 };
 
 void testserver_start(struct testserver *t, const struct http_limits *limits, struct tls_context *tls);
+/* On a loop whose clock is the test's. */
+void testserver_start_on(struct testserver *t, const struct clock *clock, const struct http_limits *limits,
+                         struct tls_context *tls);
+/* As if killed: nothing listens any more, and connections are gone. */
+void testserver_close(struct testserver *t);
+/* Again, on the same port. */
+void testserver_open(struct testserver *t);
 void testserver_stop(struct testserver *t);
 /* Of the watch that came as number i. */
 void testserver_event(struct testserver *t, size_t i, str text);
