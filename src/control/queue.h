@@ -32,7 +32,7 @@ struct queue *queue_new(const struct queue_options *options);
 /* No thread is inside any more. Takes NULL. */
 void queue_free(struct queue *q);
 void queue_add(struct queue *q, str key);
-/* Once that time is over, unless it is added sooner; of two times the earlier counts. */
+/* Once that time is over, even if it is added sooner; of two such times the earlier counts. */
 void queue_add_after(struct queue *q, str key, int64_t delay_ns);
 /* After a failure: as queue_add_after, with a delay that grows. Returns the number of failures in a row. */
 uint32_t queue_retry(struct queue *q, str key);

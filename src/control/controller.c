@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/controller.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "control/queue.h"
+
+enum {
+    WORKERS = 2,
+    ARENA_KEPT = 256 * 1024, /* bytes that a worker keeps from one visit to the next */
+/* Enough for trees of JSON_MAX_DEPTH, which are walked by functions that call themselves. Only pages that are touched take
+     * memory. The sanitizers' frames are several times as large. */
+#if defined(BASE_ASAN) || defined(__SANITIZE_THREAD__)
+    STACK_BYTES = 8 * 1024 * 1024,
+#else
+    STACK_BYTES = 1024 * 1024,
+#endif
+};
+
+struct worker {
+    struct loop_work left; /* first member; posted as the last thing its thread does */
+    struct controller *k;
+    pthread_t thread;
+    struct arena arena;
+    unsigned number;
+};
+
+struct controller {
+    struct controller_host host;
+    struct controller_options options;
+    struct queue *queue;
+    struct worker *workers;
+    unsigned n_workers; /* threads not yet joined */
+    atomic_bool is_stopping;
+    pthread_mutex_t lock; /* of what follows */
+    uint64_t results[METRICS_RESULTS];
+    struct histogram times;
+};
+
+struct controller *controller_new(const struct controller_host *host, const struct controller_options *options)
+{
+    struct controller *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        abort();
+    k->host = *host;
+    k->options = *options;
+    if (k->options.workers == 0)
+        k->options.workers = WORKERS;
+    k->queue = queue_new(&(struct queue_options){
+        .loop = host->options->loop, .clock = host->options->clock, .random = host->options->random});
+    k->times = metrics_times();
+    pthread_mutex_init(&k->lock, NULL);
+    return k;
+}
+
+void controller_free(struct controller *k)
+{
+    assert(k->n_workers == 0);
+    queue_free(k->queue);
+    pthread_mutex_destroy(&k->lock);
+    free(k->workers);
+    free(k);
+}
+
+/* ---- Keys: namespace/name, the slash always there. ---- */
+
+static str key_of(struct arena *a, str namespace, str name)
+{
+    return str_fmt(a, "%.*s/%.*s", STR(namespace), STR(name));
+}
+
+void control_enqueue(struct controller *k, str namespace, str name)
+{
+    char room[512];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
+    queue_add(k->queue, key_of(&scratch, namespace, name));
+}
+
+void control_enqueue_after(struct controller *k, str namespace, str name, int64_t delay_ns)
+{
+    char room[512];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
+    queue_add_after(k->queue, key_of(&scratch, namespace, name), delay_ns);
+}
+
+/* ---- One visit, on a worker's thread. ---- */
+
+static void log_failure(struct controller *k, str key, const struct err *err, uint32_t failures)
+{
+    if (key.n && key.p[0] == '/')
+        key = str_from(key, 1);
+    log_line(k->host.options->log, LOG_ERROR, "reconcile failed", LOG_STR("controller", str_of(k->options.name)),
+             LOG_STR("key", key), LOG_STR("error", str_of(err->msg)), LOG_STR("reason", str_of(err_name(err->code))),
+             LOG_INT("failures", failures));
+}
+
+/* What becomes of the key. Conflicts say that the cache was behind, errors of one that is told to stop say just that. */
+static enum metrics_result settle(struct controller *k, str key, const struct reconcile *r, const struct err *err)
+{
+    if (err->code == 0) {
+        queue_forget(k->queue, key);
+        if (r->again_ns <= 0)
+            return METRICS_SUCCESS;
+        queue_add_after(k->queue, key, r->again_ns);
+        return METRICS_REQUEUE_AFTER;
+    }
+    uint32_t failures = queue_retry(k->queue, key);
+    if (err->code == ERR_CONFLICT || atomic_load_explicit(&k->is_stopping, memory_order_acquire))
+        return METRICS_REQUEUE;
+    log_failure(k, key, err, failures);
+    return METRICS_ERROR;
+}
+
+static void visit(struct worker *w, str key)
+{
+    struct controller *k = w->k;
+    struct clock clock = k->host.options->clock;
+    struct err err = {0};
+    struct reconcile r = {
+        .arena = &w->arena,
+        .client = k->options.client,
+        .clock = clock,
+        .failures = queue_failures(k->queue, key),
+    };
+    bool is_key = str_cut(key, '/', &r.namespace, &r.name);
+    assert(is_key);
+    int64_t start = clock.mono_ns(clock.ctx);
+    int code = k->options.reconcile(k->options.ctx, &r, &err);
+    int64_t took = clock.mono_ns(clock.ctx) - start;
+    assert(code <= 0);
+    err.code = (enum err_code)code;
+    enum metrics_result result = settle(k, key, &r, &err);
+    pthread_mutex_lock(&k->lock);
+    k->results[result]++;
+    histogram_add(&k->times, (double)took / 1e9);
+    pthread_mutex_unlock(&k->lock);
+    queue_done(k->queue, key);
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    str key;
+    while (queue_take(w->k->queue, &key)) {
+        visit(w, key);
+        if (arena_footprint(&w->arena) > ARENA_KEPT)
+            arena_done(&w->arena);
+        else
+            arena_reset(&w->arena);
+    }
+    arena_done(&w->arena);
+    loop_post(w->k->host.options->loop, &w->left);
+    return NULL;
+}
+
+/* ---- Threads. ---- */
+
+static void on_left(struct loop_work *left)
+{
+    struct worker *w = (struct worker *)left;
+    struct controller *k = w->k;
+    pthread_join(w->thread, NULL);
+    if (--k->n_workers == 0)
+        k->host.ended(k->host.ctx);
+}
+
+/* Signals are for the main thread, but those that tell of a bug in the thread itself. */
+static void block_signals(pthread_attr_t *attr)
+{
+    sigset_t set;
+    static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    (void)sigfillset(&set);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        (void)sigdelset(&set, own[i]);
+    (void)pthread_attr_setsigmask_np(attr, &set);
+}
+
+static void name_thread(const struct worker *w)
+{
+    char name[16]; /* all the kernel keeps: the end of a long name goes, the number stays */
+    (void)snprintf(name, sizeof name, "%.10s/%u", w->k->options.name, w->number % 1000);
+    (void)pthread_setname_np(w->thread, name);
+}
+
+void controller_start(struct controller *k)
+{
+    pthread_attr_t attr;
+    unsigned n = k->options.workers;
+    assert(k->workers == NULL);
+    k->workers = calloc(n, sizeof *k->workers);
+    if (k->workers == NULL || pthread_attr_init(&attr) != 0)
+        abort();
+    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    block_signals(&attr);
+    k->n_workers = n;
+    for (unsigned i = 0; i < n; i++) {
+        struct worker *w = &k->workers[i];
+        *w = (struct worker){.left = {.fn = on_left}, .k = k, .number = i};
+        if (pthread_create(&w->thread, &attr, work, w) != 0)
+            abort(); /* as when there is no memory: a controller without its workers looks alive and is not */
+        name_thread(w);
+    }
+    (void)pthread_attr_destroy(&attr);
+}
+
+bool controller_stop(struct controller *k)
+{
+    atomic_store_explicit(&k->is_stopping, true, memory_order_release);
+    queue_close(k->queue);
+    return k->n_workers > 0;
+}
+
+struct metrics_controller controller_figures(struct controller *k)
+{
+    struct metrics_controller figures = {.name = k->options.name, .workers = k->options.workers};
+    figures.queue = queue_stats(k->queue);
+    pthread_mutex_lock(&k->lock);
+    memcpy(figures.results, k->results, sizeof figures.results);
+    figures.times = k->times;
+    pthread_mutex_unlock(&k->lock);
+    return figures;
+}
