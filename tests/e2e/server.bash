@@ -4,6 +4,7 @@
 #   REEVE               the binary under test
 #   REEVE_KUBECONFIG    instead of starting one: the kubeconfig of a server that runs already. The suites say what any
 #                       Kubernetes API server does, so this is how to see that they are right.
+#   REEVE_MODE          "manager": the server runs no controllers, a "reeve manager" beside it does.
 
 bats_require_minimum_version 1.5.0
 
@@ -16,7 +17,11 @@ start_server() {
         export KUBECONFIG=$REEVE_KUBECONFIG
     else
         export KUBECONFIG=$SCRATCH/kubeconfig
-        launch_server
+        case ${REEVE_MODE-} in
+        manager) launch_server --no-controllers && launch_manager ;;
+        '') launch_server ;;
+        *) echo "REEVE_MODE=$REEVE_MODE?" >&2 && return 1 ;;
+        esac
     fi
     export SERVER CA
     SERVER=$(kubectl config view --raw -o 'jsonpath={.clusters[0].cluster.server}')
@@ -38,12 +43,30 @@ launch_server() {
     done
 }
 
+# launch_manager: the controllers of the server, in a process of their own.
+launch_manager() {
+    "$REEVE" manager --kubeconfig "$KUBECONFIG" --controllers=namespaces,garbage,aggregation \
+        >>"$SCRATCH/log" 2>&1 3>&- &
+    echo $! >"$SCRATCH/manager.pid"
+}
+
 server_pid() { cat "$SCRATCH/pid"; }
+
+# stop_process PID
+stop_process() {
+    kill -TERM "$1" 2>/dev/null || true
+    while kill -0 "$1" 2>/dev/null; do sleep 0.02; done
+}
 
 stop_server() {
     if [ -f "$SCRATCH/pid" ]; then
-        kill -TERM "$(server_pid)" 2>/dev/null || true
-        while kill -0 "$(server_pid)" 2>/dev/null; do sleep 0.02; done
+        local gone=
+        if [ -f "$SCRATCH/manager.pid" ]; then
+            kill -0 "$(cat "$SCRATCH/manager.pid")" 2>/dev/null || gone='the manager did not last'
+            stop_process "$(cat "$SCRATCH/manager.pid")"
+        fi
+        stop_process "$(server_pid)"
+        [ -z "$gone" ] || { cat "$SCRATCH/log" >&2 && echo "$gone" >&2 && return 1; }
         # The sanitizers speak up at the end of the process.
         if grep -qE 'ERROR: (Address|Leak|Thread)Sanitizer|runtime error:' "$SCRATCH/log"; then
             cat "$SCRATCH/log" >&2
@@ -90,10 +113,12 @@ matches() {
     }
 }
 
-# eventually COMMAND...: it succeeds before half a minute is over.
+# eventually COMMAND...: it succeeds before we lose patience: a minute, more where the controllers of others are at work.
 eventually() {
-    local n
-    for n in $(seq 600); do
+    local patience=60
+    [ -z "${REEVE_KUBECONFIG-}" ] || patience=180
+    local end=$((SECONDS + patience))
+    while [ $SECONDS -lt $end ]; do
         "$@" >/dev/null 2>&1 && return 0
         sleep 0.05
     done
