@@ -1,25 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: "these objects, owned by this, and no others": applies what differs, prunes what is left over, names conflicts.
- * Owns: nothing.
- * Threads: inside a reconcile.
+ * Owns: nothing; plans live in the arena given and share the texts of what they are made from.
+ * Threads: inside a reconcile; plan and equality are pure.
  * Errors: the first that stopped it; conflicts are reported one by one and stop nothing else.
  *
  *   wanted objects ─┐                     ┌─► absent or different ─► apply (server-side, this field manager)
- *   cached ones ────┴─► applyset_plan ────┼─► equal                ─► nothing
+ *   cached ones ────┴─► applyset_plan ────┼─► equal, or going      ─► nothing
  *   (pure)                                ├─► someone else's       ─► conflict, untouched
- *                                         └─► ours, not wanted     ─► delete (by uid) */
+ *                                         └─► ours, not wanted     ─► delete (by uid and version)
+ *
+ * No write when nothing differs. Whether something does is decided against the cache, where objects have no managedFields:
+ *
+ *   changed by others     the apply is carried out on the cached object as the server would, with its merging, its defaults and its
+ *                         spelling; nothing differs if that changes nothing. Of kinds whose schema is not at hand (custom resources),
+ *                         each wanted field must be there with its value, and lists must have as many items.
+ *   wanted no longer      a hash of all that is wanted, label and owner included, is applied too, as an annotation. A field
+ *                         that is left out changes it; the apply that follows makes the server drop the field.
+ *
+ * Nothing is taken from others by being late: an apply names the uid of the object that was looked at, so that one which took its
+ * place meanwhile, or is gone, is a conflict; and an object that did not exist is applied without force, so that one which
+ * somebody just made with other values is a conflict, too. */
 #pragma once
 
 #include "client/client.h"
-#include "control/informer.h"
 
-/* An object of the set belongs to it if it has this label with this value, and (if owner is given) this owner reference. */
+/* An object belongs to the set if it has this label with this value and (if owner is given) a reference to this owner. */
 struct applyset {
     str label_key, label_value;
-    const struct json
-        *owner; /* the owning object (apiVersion, kind, metadata); NULL: none, as for owners in other namespaces */
+    str hash_key;             /* the annotation: "example.com/applied" */
+    const struct json *owner; /* apiVersion, kind, metadata; NULL: none, as for owners in other namespaces */
     str field_manager;
-    bool adopts; /* takes over objects that nobody manages: neither the label nor a controller reference */
+    bool adopts; /* takes over objects that nobody manages: neither the label nor a controller */
+};
+
+struct applyset_object {
+    struct client_resource resource;
+    const struct json *object; /* with apiVersion, kind and metadata */
 };
 
 enum applyset_action { APPLYSET_KEEP, APPLYSET_CREATE, APPLYSET_APPLY, APPLYSET_DELETE, APPLYSET_CONFLICT };
@@ -28,28 +44,22 @@ struct applyset_step {
     enum applyset_action action;
     struct client_resource resource;
     str namespace, name;
-    struct json object; /* to apply, complete with label and owner */
-    str uid, version;   /* of what is there */
-    str text;           /* of a conflict: who has it */
-};
-
-struct applyset_want {
-    struct client_resource resource;
-    const struct json *object; /* without status, label and owner */
+    struct json object; /* to create or apply: with label, owner and hash */
+    str uid, version;   /* of what is there; empty: nothing is */
+    str text;           /* of a conflict: ClusterRole "x" belongs to … */
 };
 
 struct applyset_plan {
-    const struct applyset_step *p; /* in the order of the wants, then deletions in the reverse order of kinds */
+    const struct applyset_step *p; /* wants in their order, then deletions, in the reverse order of the wants' kinds */
     size_t n;
     size_t changes, conflicts;
 };
 
-/* Pure. have: all objects that might be of the set, or in its way (trees with apiVersion and kind). */
-struct applyset_plan applyset_plan(struct arena *a, const struct applyset *set, const struct applyset_want *wants,
-                                   size_t n_wants, const struct json *have, size_t n_have);
+/* What is to happen. wants: without status, label, owner and hash. have: all objects that might be of the set, or in its way. */
+struct applyset_plan applyset_plan(struct arena *a, const struct applyset *set, const struct applyset_object *wants,
+                                   size_t n_wants, const struct applyset_object *have, size_t n_have);
 /* Carries it out in order; stops at the first error. ret_done: how many steps went well; may be NULL. */
 int applyset_run(struct client *c, struct arena *a, const struct applyset *set, const struct applyset_plan *plan,
                  size_t *ret_done, struct err *err);
-/* Whether the server would change nothing if want were applied over have: each field of want is there with its value, lists
- * compared by Kubernetes' rules of merging, and nothing that this manager once set and no longer wants. */
-bool applyset_is_equal(struct arena *a, const struct json *want, const struct json *have, str field_manager);
+/* Whether the server would change nothing if want were applied over have, see above. */
+bool applyset_is_equal(struct arena *a, const struct json *want, const struct json *have);
