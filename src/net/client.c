@@ -59,6 +59,7 @@ static void call_free(struct http_call *call)
 {
     loop_timer_cancel(call->client->loop, &call->timer);
     buf_done(&call->held);
+    arena_done(&call->head);
     arena_done(&call->arena);
     free(call);
 }
@@ -173,8 +174,8 @@ bool client_call_header(struct http_call *call, str name, str value)
     call->head_bytes += name.n + value.n + 32;
     if (call->head_bytes > call->client->options.head_bytes)
         return false;
-    *vec_push(&call->arena, &call->headers) =
-        (struct http_header){str_dup(&call->arena, name), str_dup(&call->arena, value)};
+    *vec_push(&call->head, &call->headers) =
+        (struct http_header){str_dup(&call->head, name), str_dup(&call->head, value)};
     return true;
 }
 
@@ -186,15 +187,19 @@ void client_call_head(struct http_call *call)
         loop_timer_set(call->client->loop, &call->timer, left > 0 ? left : 0);
     else
         loop_timer_cancel(call->client->loop, &call->timer);
-    /* The head may be in the arena, and the call may be gone when its listener has seen it. */
-    struct arena arena = call->arena;
+    if (call->is_all_sent) { /* watches stay for long, and need not keep it */
+        call->request = (struct http_request){0};
+        arena_done(&call->arena);
+    }
+    /* The call may be gone when its listener has seen the head. */
+    struct arena head = call->head;
     struct http_headers headers = {call->headers.p, call->headers.n};
-    call->arena = (struct arena){0};
+    call->head = (struct arena){0};
     call->headers.p = NULL;
     call->headers.n = call->headers.cap = 0;
     if (call->listener->head)
         call->listener->head(call->ctx, call, call->status, headers);
-    arena_done(&arena);
+    arena_done(&head);
 }
 
 void client_call_data(struct http_call *call, str bytes)

@@ -31,15 +31,17 @@ struct http_call {
     void *ctx;
     struct loop_timer timer;
     int64_t total_at;   /* 0: no limit */
-    struct arena arena; /* the request until it is sent, then the head of the answer until it was shown */
+    struct arena arena; /* the request; a server may answer long before it has all of it */
     struct http_request request;
     size_t body_at;
-    VEC(struct http_header) headers; /* of the answer */
+    struct arena head;               /* of the answer, until it was shown */
+    VEC(struct http_header) headers; /* in it */
     size_t head_bytes;
     int status;
     int32_t id;      /* HTTP/2 */
     bool is_started; /* the protocol knows of it */
     bool is_sent;    /* its first bytes went out */
+    bool is_all_sent;
     bool has_head;
     bool is_answered; /* all of the answer is there */
     bool is_paused;

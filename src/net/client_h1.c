@@ -38,7 +38,7 @@ static void send_request(struct http_client *c, struct http_call *call)
     buf_add_str(&b, S("\r\n"));
     conn_send(c->conn, buf_str(&b));
     conn_send(c->conn, r->body);
-    call->is_sent = true;
+    call->is_sent = call->is_all_sent = true; /* as far as the call is concerned: they are the connection's now */
 }
 
 static void start(struct http_client *c)
@@ -109,7 +109,7 @@ static bool take_head(struct http_client *c, str *bytes)
     if (step == H1_MORE)
         return false;
     struct h1_response r;
-    struct arena *arena = &a->call->arena;
+    struct arena *arena = &a->call->head;
     if (step == H1_BAD || h1_parse_response(arena, str_dup(arena, str_upto(*bytes, n)), &r, &problem) < 0) {
         fail(c, problem.why);
         return false;

@@ -42,7 +42,7 @@ static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, voi
     return 0;
 }
 
-/* The call ends here, whatever the server goes on to say. */
+/* The call ends here, whatever the server goes on to say. err NULL: it has said all. */
 static void give_up(nghttp2_session *ng, struct http_call *call, const struct err *err)
 {
     nghttp2_session_set_stream_user_data(ng, call->id, NULL);
@@ -72,7 +72,6 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, const uint
 
 static int on_frame(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
 {
-    (void)ng;
     struct http_client *c = ctx;
     if (frame->hd.type == NGHTTP2_SETTINGS && !(frame->hd.flags & NGHTTP2_FLAG_ACK)) {
         client_ready(c);
@@ -90,6 +89,9 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
     call->is_answered = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
     if (frame->hd.type == NGHTTP2_HEADERS && !call->has_head && call->status >= 200)
         client_call_head(call);
+    call = call_of(ctx, frame->hd.stream_id); /* unless its listener has cancelled it */
+    if (call && call->is_answered && call->has_head && !call->is_all_sent)
+        give_up(ng, call, NULL); /* it has made up its mind, and may never read the rest */
     return 0;
 }
 
@@ -125,9 +127,12 @@ static int on_closed_stream(nghttp2_session *ng, int32_t id, uint32_t code, void
 static int on_frame_sent(nghttp2_session *ng, const nghttp2_frame *frame, void *ctx)
 {
     (void)ng;
-    struct http_call *call = frame->hd.type == NGHTTP2_HEADERS ? call_of(ctx, frame->hd.stream_id) : NULL;
-    if (call)
+    bool is_ours = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+    struct http_call *call = is_ours ? call_of(ctx, frame->hd.stream_id) : NULL;
+    if (call) {
         call->is_sent = true;
+        call->is_all_sent = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
+    }
     return 0;
 }
 

@@ -4,8 +4,6 @@
 
 #include "keys.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -221,27 +219,11 @@ static void too_large_a_head(void **state)
 
 /* ---- Servers that are not ours. ---- */
 
-/* Listens on a port of its own, in place of our server. */
-static int listen_instead(struct testclient *f)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t n = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, n), 0);
-    assert_int_equal(listen(fd, 5), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    http_client_free(f->client);
-    f->client = NULL;
-    f->t.port = ntohs(a.sin_port);
-    return fd;
-}
-
 /* Takes the connection and then says nothing at all. */
 static void server_without_a_sign_of_life(void **state)
 {
     struct testclient *f = testclient_start(true, NULL);
-    int fd = listen_instead(f);
+    int fd = testclient_listen_instead(f);
     testclient_connect(f, (struct http_client_options){.ping_ns = 1000000, .ping_wait_ns = 1000000});
     struct heard a = {0};
     testclient_ask(f, &a, "GET", "/watch", (str){0});
@@ -259,7 +241,7 @@ static void server_without_a_sign_of_life(void **state)
 static void server_that_does_not_greet(void **state)
 {
     struct testclient *f = testclient_start(true, NULL);
-    int fd = listen_instead(f);
+    int fd = testclient_listen_instead(f);
     testclient_connect(f, (struct http_client_options){.connect_ns = 1000000});
     struct heard a = {0};
     testclient_ask(f, &a, "GET", "/hello", (str){0});
@@ -299,7 +281,7 @@ static void goaway_tells_what_was_taken(void **state)
     static const char frames[] = "\0\0\0\4\0\0\0\0\0"                   /* SETTINGS */
                                  "\0\0\x8\7\0\0\0\0\0\0\0\0\1\0\0\0\0"; /* GOAWAY: stream 1 */
     struct testclient *f = testclient_start(true, NULL);
-    int fd = listen_instead(f);
+    int fd = testclient_listen_instead(f);
     testclient_connect(f, (struct http_client_options){0});
     struct heard a = {0}, b = {0};
     testclient_ask(f, &a, "PUT", "/1", (str){0});
@@ -325,7 +307,7 @@ static void server_that_speaks_something_else(void **state)
 {
     for (int is_h2 = 0; is_h2 < 2; is_h2++) {
         struct testclient *f = testclient_start(is_h2, NULL);
-        int fd = listen_instead(f);
+        int fd = testclient_listen_instead(f);
         testclient_connect(f, (struct http_client_options){0});
         struct heard a = {0};
         testclient_ask(f, &a, "GET", "/", (str){0});

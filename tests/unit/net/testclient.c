@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testclient.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 static void on_head(void *ctx, struct http_call *call, int status, struct http_headers headers)
 {
@@ -103,6 +106,21 @@ void testclient_stop(struct testclient *f)
     testserver_settle(&f->t);
     testserver_stop(&f->t);
     free(f);
+}
+
+int testclient_listen_instead(struct testclient *f)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, n), 0);
+    assert_int_equal(listen(fd, 5), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    http_client_free(f->client);
+    f->client = NULL;
+    f->t.port = ntohs(a.sin_port);
+    return fd;
 }
 
 bool heard_is(const struct heard *h, const char *text)

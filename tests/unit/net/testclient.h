@@ -38,6 +38,8 @@ struct testclient *testclient_start(bool is_h2, const struct http_limits *limits
 /* Another client, to f->t.port; f->client is overwritten. */
 void testclient_connect(struct testclient *f, struct http_client_options options);
 void testclient_stop(struct testclient *f);
+/* Listens on a port of its own, in place of our server; there is no client then. */
+int testclient_listen_instead(struct testclient *f);
 
 extern const struct http_listener testclient_listener; /* its ctx is a struct heard whose call is set */
 /* With the header X-Test: yes. Clears h but for what it is to do. */
