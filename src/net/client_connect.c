@@ -216,6 +216,16 @@ static void on_attempt(void *ctx, unsigned events)
     client_leave(c);
 }
 
+/* HTTP/1.1 has no PING: the kernel has to notice that the other side is gone without a word, about as fast. */
+static void keep_alive(int fd)
+{
+    static const int on = 1, idle = 30, interval = 5, count = 3; /* seconds */
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
 /* False: not even begun; c->why says why. */
 static bool begin_attempt(struct http_client *c, const struct sockaddr_storage *to)
 {
@@ -227,8 +237,7 @@ static bool begin_attempt(struct http_client *c, const struct sockaddr_storage *
             (void)close(fd);
         return false;
     }
-    static const int on = 1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    keep_alive(fd);
     c->attempt = (struct loop_fd){.fd = fd, .fn = on_attempt, .ctx = c};
     if (loop_fd_add(c->loop, &c->attempt, LOOP_WRITE, &c->why) == 0)
         return true;
