@@ -361,6 +361,8 @@ static void on_call_timer(void *ctx)
     struct http_call *call = ctx;
     struct http_client *c = call->client;
     struct err err;
+    if (c->is_freed)
+        return; /* within this turn; not a word more */
     err_set(&err, ERR_TIMEOUT, "no %s from %.*s in time", call->has_head ? "complete answer" : "answer",
             STR(c->authority));
     client_enter(c);

@@ -116,8 +116,13 @@ static bool take_head(struct http_client *c, str *bytes)
     }
     *bytes = str_from(*bytes, n);
     a->finder = (struct h1_finder){0};
+    a->call->head_bytes += n;
+    if (r.status < 200 && a->call->head_bytes > c->options.head_bytes) {
+        fail(c, "too many interim answers");
+        return false;
+    }
     if (r.status < 200)
-        return true; /* interim */
+        return true;
     a->call->status = r.status;
     for (size_t i = 0; i < r.m.headers.n; i++)
         *vec_push(arena, &a->call->headers) = r.m.headers.p[i];
@@ -175,7 +180,7 @@ static void end(void *ctx, struct conn *conn)
 {
     struct http_client *c = ctx;
     client_enter(c);
-    if (c->answer->call && c->answer->part == UNTIL_END)
+    if (c->answer->call && c->answer->part == UNTIL_END && !c->is_freed)
         answered(c);
     else
         conn_finish(conn);

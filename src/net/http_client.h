@@ -70,7 +70,7 @@ struct http_request {
 
 struct http_call *http_call_new(struct http_client *c, const struct http_request *request,
                                 const struct http_listener *listener, void *ctx);
-/* While paused, data and end are not called; the server has to wait once its window is full. */
+/* While paused, data is not called, and end only when something went wrong; the server has to wait once its window is full. */
 void http_call_pause(struct http_call *call);
 void http_call_resume(struct http_call *call);
 /* Not a word more to the listener. Takes NULL. */

@@ -232,6 +232,126 @@ static void limits_of_settings(void **state)
     script_done(&s);
 }
 
+/* ---- HTTP/1.1. ---- */
+
+static void interim_answers_and_trailers_h1(void **state)
+{
+    struct script s = script_start(false, (struct http_client_options){0});
+    struct heard a = {0}, b = {0};
+    testclient_ask(s.f, &a, "GET", "/", (str){0});
+    script_accept(&s);
+    script_say(&s, S("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"));
+    testserver_settle(&s.f->t);
+    assert_int_equal(a.status, 0);
+    script_say(&s, S("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: a/b\r\n\r\n"
+                     "4;x=y\r\nbody\r\n0\r\nTrailer: yes\r\nAnother: one\r\n\r\n"));
+    UNTIL(&s.f->t, a.is_over);
+    assert_int_equal(a.status, 200);
+    assert_true(a.is_complete && heard_is(&a, "body") && str_eq(a.content_type, S("a/b")));
+    testclient_ask(s.f, &b, "GET", "/", (str){0});
+    testserver_settle(&s.f->t);
+    script_say(&s, S("HTTP/1.1 204 No Content\r\n\r\n"));
+    UNTIL(&s.f->t, b.is_over);
+    assert_int_equal(b.status, 204);
+    heard_done(&a), heard_done(&b);
+    script_done(&s);
+}
+
+/* They may not go on for ever: each costs memory. */
+static void endless_interim_answers(void **state)
+{
+    struct script s = script_start(false, (struct http_client_options){.head_bytes = 1000});
+    struct heard a = {0};
+    testclient_ask(s.f, &a, "GET", "/", (str){0});
+    script_accept(&s);
+    for (int i = 0; i < 45 && !a.is_over; i++) {
+        script_say(&s, S("HTTP/1.1 100 Continue\r\n\r\n"));
+        testserver_settle(&s.f->t);
+        assert_int_equal(a.is_over, i >= 40);
+    }
+    UNTIL(&s.f->t, a.is_over);
+    assert_false(a.is_complete || a.can_retry);
+    assert_non_null(strstr(a.err.msg, "too many interim answers"));
+    heard_done(&a);
+    script_done(&s);
+}
+
+/* The end of the connection is the end of the answer where nothing else says how long that is. */
+static void answer_until_the_end(void **state)
+{
+    for (int frees = 0; frees < 2; frees++) {
+        struct script s = script_start(false, (struct http_client_options){0});
+        struct heard a = {.frees = frees ? s.f->client : NULL};
+        testclient_ask(s.f, &a, "GET", "/", (str){0});
+        script_accept(&s);
+        script_hear(&s); /* or the end would be a reset */
+        script_say(&s, S("HTTP/1.0 200 OK\r\n\r\nall of it"));
+        (void)close(s.fd); /* both come at once */
+        s.fd = -1;
+        UNTIL(&s.f->t, frees ? a.body.n > 0 : a.is_over);
+        testserver_settle(&s.f->t);
+        assert_int_equal(a.is_over, !frees); /* who frees the client hears no more */
+        assert_int_equal(a.is_complete, !frees);
+        assert_true(heard_is(&a, "all of it"));
+        if (frees)
+            s.f->client = NULL;
+        heard_done(&a);
+        script_done(&s);
+    }
+}
+
+/* The body is shorter than it was said to be, or the last chunk is missing. */
+static void cut_answers_h1(void **state)
+{
+    static const str answers[] = {
+        S_INIT("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
+        S_INIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
+        S_INIT("HTTP/1.1 200 OK\r\nContent-Le"),
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        struct script s = script_start(false, (struct http_client_options){0});
+        struct heard a = {0};
+        testclient_ask(s.f, &a, "GET", "/", (str){0});
+        script_accept(&s);
+        script_say(&s, answers[i]);
+        testserver_settle(&s.f->t);
+        (void)shutdown(s.fd, SHUT_WR);
+        UNTIL(&s.f->t, a.is_over && s.f->is_gone);
+        assert_false(a.is_complete || a.can_retry);
+        heard_done(&a);
+        script_done(&s);
+    }
+}
+
+/* ---- Who frees a client hears no more of it, not even that time is over in the same turn. ---- */
+
+struct late {
+    struct http_client *client;
+    int ends;
+};
+
+static void free_at_end(void *ctx, struct http_call *call, const struct err *err, bool can_retry)
+{
+    struct late *l = ctx;
+    l->ends++;
+    http_client_free(l->client);
+}
+
+static void no_word_after_free(void **state)
+{
+    static const struct http_listener listener = {.end = free_at_end};
+    struct testclient *f = testclient_start(true, NULL);
+    struct late late = {f->client, 0};
+    struct http_request r = {.method = S("GET"), .target = S("/later"), .total_ns = 1};
+    for (int i = 0; i < 3; i++)
+        (void)http_call_new(f->client, &r, &listener, &late);
+    UNTIL(&f->t, late.ends > 0);
+    testserver_settle(&f->t);
+    assert_int_equal(late.ends, 1);
+    f->client = NULL;
+    testclient_stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +360,11 @@ int main(void)
         cmocka_unit_test(resets),
         cmocka_unit_test(interim_answers_and_trailers_h2),
         cmocka_unit_test(limits_of_settings),
+        cmocka_unit_test(interim_answers_and_trailers_h1),
+        cmocka_unit_test(endless_interim_answers),
+        cmocka_unit_test(answer_until_the_end),
+        cmocka_unit_test(cut_answers_h1),
+        cmocka_unit_test(no_word_after_free),
     };
     return cmocka_run_group_tests_name("http_client_peers", tests, NULL, NULL);
 }
