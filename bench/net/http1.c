@@ -108,7 +108,8 @@ static void serve(const struct keys *ca, const struct keys *keys, int port_out)
     struct tls_context *tls = NULL;
     struct http_server *s;
     memset(b.body, 'x', BODY);
-    struct tls_server_options t = {keys->certificate, keys->key, ca->certificate};
+    struct tls_server_options t = {
+        .certificate_pem = keys->certificate, .key_pem = keys->key, .client_ca_pem = ca->certificate};
     must(loop_new(&b.loop, &err) == 0 && tls_server_new(&t, &tls, &err) == 0, err.msg);
     struct http_server_options o = {.host = S("127.0.0.1"), .tls = tls, .handle = handle, .ctx = &b};
     must(http_server_new(b.loop, &o, &s, &err) == 0, err.msg);

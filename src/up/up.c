@@ -62,7 +62,11 @@ static void complain(const struct err *err)
 static int make_tls(struct up *u, struct tls_context **ret, struct err *err)
 {
     struct pki_pair serving = pki_serving(u->pki);
-    struct tls_server_options options = {serving.certificate_pem, serving.key_pem, pki_ca_pem(u->pki)};
+    struct tls_server_options options = {
+        .certificate_pem = serving.certificate_pem,
+        .key_pem = serving.key_pem,
+        .client_ca_pem = pki_ca_pem(u->pki),
+    };
     return tls_server_new(&options, ret, err);
 }
 

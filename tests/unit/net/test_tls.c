@@ -30,7 +30,8 @@ static struct fixture *fixture_new(const struct http_limits *limits)
     f->other_ca = keys_make(&a, &(struct keys_options){.name = "other", .starts_in = -DAY, .ends_in = DAY});
     f->server =
         keys_make(&a, &(struct keys_options){.name = "localhost", .by = &f->ca, .starts_in = -DAY, .ends_in = DAY});
-    struct tls_server_options o = {f->server.certificate, f->server.key, f->ca.certificate};
+    struct tls_server_options o = {
+        .certificate_pem = f->server.certificate, .key_pem = f->server.key, .client_ca_pem = f->ca.certificate};
     f->w = world_new(limits, &o);
     f->arena = a;
     return f;
