@@ -6,7 +6,7 @@ ARGS ?= up
 TIME ?= 60
 TARGET ?=
 
-.PHONY: help need setup build run test lint fuzz bench install format clean
+.PHONY: help need setup build run test test-kubernetes lint fuzz bench install format clean
 .DEFAULT_GOAL := build
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo 'make build     build/reeve, optimised and hardened'
 	@echo 'make run       build it and start a control plane; ARGS="..." are other arguments'
 	@echo 'make test      all tests, gcc and clang, under sanitizers'
+	@echo 'make test-kubernetes   the controllers on a real Kubernetes, whose binaries are in $$KUBEBUILDER_ASSETS'
 	@echo 'make lint      format, clang-tidy, include table, banned calls'
 	@echo 'make format    let clang-format rewrite the sources'
 	@echo 'make fuzz      every fuzz target for TIME=60 seconds, or only TARGET=name'
@@ -36,6 +37,9 @@ run: build
 
 test: need
 	@tools/test
+
+test-kubernetes: need
+	@tools/test-kubernetes
 
 lint: need
 	@tools/lint
