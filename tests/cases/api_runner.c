@@ -41,6 +41,7 @@
 #include "authn/pki_issue.h"
 #include "authn/token.h"
 #include "cases/case.h"
+#include "cases/match.h"
 #include "json/json.h"
 
 #include <dirent.h>
@@ -72,7 +73,7 @@ struct world {
     struct token_signer *signer;
     bool is_ready, has_failed;
     char dir[64];
-    struct map bound; /* "<rv a>" → struct json * */
+    struct match match;
     struct round rounds[TOGETHER], watches[WATCHES];
     size_t n_rounds, n_checked, n_watches;
 };
@@ -168,7 +169,7 @@ static void close_world(struct world *w)
         api_close(w->api);
     token_signer_free(w->signer);
     loop_free(w->loop);
-    map_done(&w->bound);
+    match_done(&w->match);
     for (size_t i = 0; i < TOGETHER; i++) {
         buf_done(&w->rounds[i].body);
         buf_done(&w->rounds[i].headers);
@@ -186,56 +187,6 @@ static void close_world(struct world *w)
 }
 
 /* ---- Requests. ---- */
-
-/* "<fill 1000>": a thousand letters; p is NULL when it says something else. */
-static str fill_of(struct world *w, str whole)
-{
-    struct buf b = {.arena = w->a};
-    uint64_t n;
-    if (!str_has_prefix(whole, S("<fill ")) || !str_to_uint64(str_upto(str_from(whole, 6), whole.n - 7), &n))
-        return (str){0};
-    while (n--)
-        buf_add_char(&b, 'x');
-    return buf_str(&b);
-}
-
-/* What "<rv a>" stands for, or "<rv a + 3>"; p is NULL when it is not known. */
-static str meaning_of(struct world *w, str whole)
-{
-    const struct json *known = map_get(&w->bound, whole);
-    ptrdiff_t plus = str_find(whole, S(" + "));
-    uint64_t base, more;
-    str fill = fill_of(w, whole);
-    if (fill.p)
-        return fill;
-    if (known || plus < 0)
-        return known ? json_text(known) : (str){0};
-    known = map_get(&w->bound, str_fmt(w->a, "%.*s>", STR(str_upto(whole, (size_t)plus))));
-    str number = str_from(str_upto(whole, whole.n - 1), (size_t)plus + 3);
-    if (!known || !str_to_uint64(json_text(known), &base) || !str_to_uint64(number, &more))
-        return (str){0};
-    base += more;
-    return str_fmt(w->a, "%llu", (unsigned long long)base);
-}
-
-/* The text with what the server made up before in place of "<rv a>". */
-static str fill_in(struct world *w, str text)
-{
-    struct buf b = {.arena = w->a};
-    while (text.n) {
-        ptrdiff_t start = str_find_char(text, '<');
-        if (start < 0)
-            break;
-        buf_add_str(&b, str_upto(text, (size_t)start));
-        text = str_from(text, (size_t)start);
-        ptrdiff_t end = str_find_char(text, '>');
-        str known = end > 0 ? meaning_of(w, str_upto(text, (size_t)end + 1)) : (str){0};
-        buf_add_str(&b, known.p ? known : str_upto(text, 1));
-        text = str_from(text, known.p ? (size_t)end + 1 : 1);
-    }
-    buf_add_str(&b, text);
-    return buf_str(&b);
-}
 
 static void answered(void *ctx, int status, struct http_headers headers, str body)
 {
@@ -286,7 +237,7 @@ static struct http_headers take_headers(struct world *w, str *text)
 
 static void send(struct world *w, const struct case_section *s, struct round *round, bool is_watch)
 {
-    str text = fill_in(w, s->text), first, method, target;
+    str text = match_fill(&w->match, s->text), first, method, target;
     round->world = w;
     round->is_done = false;
     round->body.n = round->headers.n = 0;
@@ -330,125 +281,14 @@ static void send_request(struct world *w, const struct case_section *s)
         send(w, s, &w->rounds[w->n_rounds++], false);
 }
 
-/* ---- Comparing. ---- */
-
-static bool is_digits(str s)
-{
-    uint64_t n;
-    return str_to_uint64(s, &n);
-}
-
-static bool is_uid(str s)
-{
-    bool ok = s.n == 36;
-    for (size_t i = 0; ok && i < s.n; i++) {
-        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-        ok = is_dash ? s.p[i] == '-' : (s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f');
-    }
-    return ok;
-}
-
-static bool fits(str kind, str value)
-{
-    int64_t seconds;
-    uint32_t nanos;
-    return str_eq(kind, S("any")) || (str_eq(kind, S("rv")) && is_digits(value)) ||
-           (str_eq(kind, S("uid")) && is_uid(value)) ||
-           (str_eq(kind, S("time")) && time_parse(value, &seconds, &nanos));
-}
-
-/* A text that may be, or hold, placeholders. */
-static bool same_text(struct world *w, str want, str got)
-{
-    while (want.n) {
-        ptrdiff_t start = str_find_char(want, '<'), end = start < 0 ? -1 : str_find_char(want, '>');
-        str before = start < 0 || end < start ? want : str_upto(want, (size_t)start);
-        str word, kind, name;
-        if (!str_has_prefix(got, before))
-            return false;
-        got = str_from(got, before.n);
-        want = str_from(want, before.n);
-        if (want.n == 0)
-            break;
-        str whole = str_upto(want, (size_t)(end - start) + 1);
-        word = str_upto(str_from(whole, 1), whole.n - 2);
-        str_cut(word, ' ', &kind, &name);
-        want = str_from(want, whole.n);
-        const struct json *known = map_get(&w->bound, whole);
-        /* What is made up ends where the text behind it begins again. */
-        ptrdiff_t stop = want.n == 0 ? (ptrdiff_t)got.n : str_find(got, str_upto(want, 1));
-        str value = stop < 0 ? got : str_upto(got, (size_t)stop);
-        if (known ? !str_eq(json_text(known), value) : !fits(kind, value) && !str_eq(whole, value))
-            return false;
-        if (!known && name.n) {
-            struct json *made = ARENA_NEW(w->a, struct json);
-            *made = json_str(str_dup(w->a, value));
-            map_set(&w->bound, whole, made);
-        }
-        got = str_from(got, value.n);
-    }
-    return got.n == 0;
-}
-
-static bool same(struct world *w, const struct json *want, const struct json *got, bool is_part);
-
-static bool same_members(struct world *w, const struct json *want, const struct json *got, bool is_part)
-{
-    json_each_member(want, m)
-    {
-        const struct json *other = json_get(got, json_key(m));
-        if (!other && str_eq(json_text(&m->val), S("<none>")))
-            continue;
-        if (!other || !same(w, &m->val, other, is_part))
-            return false;
-    }
-    json_each_member(got, m)
-    {
-        if (!is_part && !json_get(want, json_key(m)) && !str_eq(json_key(m), S("managedFields")))
-            return false;
-    }
-    return true;
-}
-
-static bool same(struct world *w, const struct json *want, const struct json *got, bool is_part)
-{
-    if (json_is_str(want) && json_is_str(got))
-        return same_text(w, json_text(want), json_text(got));
-    if (str_eq(json_text(want), S("<any>")))
-        return true;
-    if (json_type(want) != json_type(got) && !(json_is_num(want) && json_is_num(got)))
-        return false;
-    if (json_is_obj(want))
-        return same_members(w, want, got, is_part);
-    if (!json_is_arr(want))
-        return json_equal(want, got);
-    if (want->n != got->n)
-        return false;
-    for (uint32_t i = 0; i < want->n; i++) {
-        if (!same(w, &want->items[i], &got->items[i], is_part))
-            return false;
-    }
-    return true;
-}
-
-static bool same_body(struct world *w, str want, str got, bool is_part)
-{
-    struct json x, y;
-    want = str_trim(want);
-    got = str_trim(got);
-    if (want.n == 0)
-        return true;
-    if (json_decode(w->a, want, NULL, NULL, &x, NULL) < 0 || json_decode(w->a, got, NULL, NULL, &y, NULL) < 0)
-        return same_text(w, want, got);
-    return same(w, &x, &y, is_part);
-}
+/* ---- Comparing headers. ---- */
 
 static bool has_line(struct world *w, str lines, str name, str value)
 {
     str line, n, v;
     while (lines.n) {
         str_cut(lines, '\n', &line, &lines);
-        if (str_cut(line, ':', &n, &v) && str_eq(str_trim(n), name) && same_text(w, value, str_trim(v)))
+        if (str_cut(line, ':', &n, &v) && str_eq(str_trim(n), name) && match_text(&w->match, value, str_trim(v)))
             return true;
     }
     return false;
@@ -514,8 +354,8 @@ static void check(struct world *w, const struct case_section *s)
         headers = take_headers(w, &text);
     str_cut(s->args, ' ', &code, &rest);
     bool ok = str_eq(code, str_fmt(w->a, "%d", round->status)) && same_headers(w, headers, buf_str(&round->headers)) &&
-              (is_text ? same_text(w, trimmed, str_trim(buf_str(&round->body)))
-                       : same_body(w, text, buf_str(&round->body), case_has_arg(s, S("part"))));
+              (is_text ? match_text(&w->match, trimmed, str_trim(buf_str(&round->body)))
+                       : match_body(&w->match, text, buf_str(&round->body), case_has_arg(s, S("part"))));
     case_expect(w->c, s, ok ? s->text : show(w, round));
 }
 
@@ -582,7 +422,7 @@ static void check_events(struct world *w, const struct case_section *s)
             continue;
         str got = next_line(w, watch);
         buf_fmt(&seen, "%.*s\n", STR(got));
-        ok = got.n && same_body(w, want, got, true);
+        ok = got.n && match_body(&w->match, want, got, true);
     }
     if (ok && is_last) {
         str more = next_line(w, watch);
@@ -618,7 +458,7 @@ static void run(struct case_file *c)
     if (!w)
         abort();
     w->c = c;
-    w->a = c->arena;
+    w->a = w->match.arena = c->arena;
     bool is_open = open_world(w);
     for (size_t i = 0; is_open && i < c->sections.n; i++)
         step(w, &c->sections.p[i]);
