@@ -8,7 +8,8 @@
  *       ▲                                                                  │ not renewed for the deadline
  *       └──────────────────────────────── lost() ◄─────────────────────────┘
  *
- * Time is measured from when this process saw the lease move, by its own monotonic clock: clocks of machines need not agree. */
+ * Time is measured from when this process saw the lease move, by its own monotonic clock: clocks of machines need not agree.
+ * What is seen leads to what is done in campaign.h; here are the calls and the timers. */
 #pragma once
 
 #include "base/log.h"
@@ -24,9 +25,10 @@ struct election_options {
     const struct log *log;
     str namespace, name; /* of the Lease */
     str identity;        /* "host_uuid" */
-    int64_t lease_ns;    /* 0: 15 s; told to others in whole seconds */
-    int64_t deadline_ns; /* 0: 10 s; less than lease_ns */
-    int64_t retry_ns;    /* 0: 2 s; 1.2 times that is less than deadline_ns. A follower waits up to 2.2 times that */
+    int64_t lease_ns;    /* 0: 15 s; others are told its whole seconds, at least one */
+    int64_t
+        deadline_ns; /* 0: 10 s; less than those. Counted from before the last renewal was sent; calls take half of it at most */
+    int64_t retry_ns; /* 0: 2 s; 1.2 times that is less than deadline_ns. A follower waits up to 2.2 times that */
     void (*won)(void *ctx);
     /* From now on others may act: what is at work has to end at once. The campaign goes on: who does not want that frees it. */
     void (*lost)(void *ctx);
@@ -40,8 +42,8 @@ void election_free(struct election *e);
 bool election_is_leader(const struct election *e);
 /* Who holds the lease as far as we know; empty: nobody, or not known yet. Until the next turn. */
 str election_leader(const struct election *e);
-/* Ends the campaign and gives the lease back, so that another need not wait for it to expire: lost is called first if we lead,
- * so what acts must have ended before. done is called from the loop when the lease was given back, or that failed. */
+/* Ends the campaign and gives the lease back if it is ours, so that another need not wait for it to expire: what acts must have
+ * ended before. Neither won nor lost is called any more; done is, from the loop, when the lease was given back or that failed. */
 void election_release(struct election *e, void (*done)(void *ctx), void *ctx);
-/* leader_election_master_status as Prometheus text. */
+/* leader_election_* as Prometheus text. */
 void election_metrics_write(const struct election *e, struct buf *b);
