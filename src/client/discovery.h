@@ -10,8 +10,8 @@
 #include "client/client.h"
 
 struct client_discovered {
-    struct client_resource resource; /* in the version the server prefers */
-    unsigned verbs;                  /* VERB_LIST and so on (object/kind.h) */
+    struct client_resource resource; /* in the version the server prefers of those that have it */
+    unsigned verbs;                  /* VERB_LIST and so on (object/kind.h); others are left out */
     const str *subresources;         /* "status" */
     size_t n_subresources;
 };
@@ -19,10 +19,13 @@ struct client_discovered {
 struct client_discovery {
     const struct client_discovered *p; /* one per group and plural, sorted by them */
     size_t n;
-    const str *failed; /* "metrics.k8s.io/v1beta1": the server could not tell */
+    const struct client_discovered *const *by_kind; /* the same, sorted by group and kind */
+    const str *failed;                              /* "metrics.k8s.io/v1beta1": the server could not tell; sorted */
     size_t n_failed;
     str text; /* of what went wrong, as Kubernetes says it; empty: nothing */
 };
+
+enum { CLIENT_DISCOVERY_VERSIONS = 10000 }; /* that are asked for one by one; more is ERR_TOO_LARGE */
 
 int client_discover(struct client *c, struct arena *a, struct client_discovery *ret, struct err *err);
 /* By what an object or owner reference says: group "apps", kind "Deployment" (the version is not looked at). NULL: none. */

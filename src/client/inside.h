@@ -46,3 +46,10 @@ void client_waits_stop(struct client *c);
 
 /* The tree of an answer; or, unless its status is 2xx, what it says has gone wrong. ret may be NULL. */
 int client_reply_read(struct arena *a, const struct client_reply *r, struct json *ret, struct err *err);
+
+/* ---- Paths (path.c). ---- */
+
+/* Leads nowhere else when it is a part of a path. */
+bool client_is_segment(str s);
+/* "/" and the segment, encoded. */
+void client_path_add(struct buf *b, str segment);

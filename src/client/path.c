@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/client.h"
 
+#include "client/inside.h"
+
 /* What stands for itself in a path segment and in the value of a query (RFC 3986: unreserved, and ':' as names have it). */
 static bool is_plain(char c)
 {
@@ -23,10 +25,15 @@ static void encode(struct buf *b, str s)
     }
 }
 
-static void add_segment(struct buf *b, str s)
+void client_path_add(struct buf *b, str s)
 {
     buf_add_char(b, '/');
     encode(b, s);
+}
+
+bool client_is_segment(str s)
+{
+    return !str_eq(s, S(".")) && !str_eq(s, S("..")) && str_find_char(s, '/') < 0 && str_find_char(s, '%') < 0;
 }
 
 void client_path(struct buf *b, const struct client_ref *ref)
@@ -34,20 +41,20 @@ void client_path(struct buf *b, const struct client_ref *ref)
     const struct client_resource *r = ref->resource;
     if (r->group.n) {
         buf_add_str(b, S("/apis"));
-        add_segment(b, r->group);
+        client_path_add(b, r->group);
     } else {
         buf_add_str(b, S("/api"));
     }
-    add_segment(b, r->version);
+    client_path_add(b, r->version);
     if (r->namespaced && ref->namespace.n) {
         buf_add_str(b, S("/namespaces"));
-        add_segment(b, ref->namespace);
+        client_path_add(b, ref->namespace);
     }
-    add_segment(b, r->plural);
+    client_path_add(b, r->plural);
     if (ref->name.n)
-        add_segment(b, ref->name);
+        client_path_add(b, ref->name);
     if (ref->name.n && ref->subresource.n)
-        add_segment(b, ref->subresource);
+        client_path_add(b, ref->subresource);
 }
 
 str client_api_version(struct arena *a, const struct client_resource *resource)

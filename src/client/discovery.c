@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/discovery.h"
+
+#include "client/discovery_read.h"
+#include "client/inside.h"
+
+#define ACCEPT                                                                   \
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"      \
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," \
+    "application/json"
+
+/* Servers behind another one may have neither of them: 404 is nothing to tell. */
+static int read_groups(struct client *c, struct discovery_reader *r, str path, struct err *err)
+{
+    struct json doc;
+    struct err why = {0};
+    struct client_request request = {.method = S("GET"), .target = path, .accept = S(ACCEPT)};
+    int code = client_raw(c, r->arena, &request, &doc, &why);
+    if (code == 0) {
+        discovery_read_groups(r, &doc);
+    } else if (code != ERR_NOT_FOUND) {
+        if (err)
+            *err = why;
+        return err_wrap(err, "ask for %.*s", STR(path));
+    }
+    return 0;
+}
+
+/* What goes wrong with one version is told, and does not keep the others from being found. */
+static void read_version(struct client *c, struct discovery_reader *r, const struct discovery_version *v)
+{
+    struct buf path = {.arena = r->arena};
+    struct json doc;
+    struct err err;
+    str name = discovery_group_version(r->arena, v->group, v->version);
+    if (!client_is_segment(v->group) || !client_is_segment(v->version)) {
+        discovery_fail(r, name, S("not the name of a group version"));
+        return;
+    }
+    buf_add_str(&path, v->group.n ? S("/apis") : S("/api"));
+    if (v->group.n)
+        client_path_add(&path, v->group);
+    client_path_add(&path, v->version);
+    struct client_request request = {.method = S("GET"), .target = buf_str(&path)};
+    int code = client_raw(c, r->arena, &request, &doc, &err);
+    if (code == 0)
+        discovery_read_version(r, v, &doc);
+    else if (code != ERR_NOT_FOUND || v->group.n)
+        discovery_fail(r, name, str_dup(r->arena, str_of(err.msg)));
+}
+
+int client_discover(struct client *c, struct arena *a, struct client_discovery *ret, struct err *err)
+{
+    struct discovery_reader r DISCOVERY_READER_SCOPE = {.arena = a};
+    int code = read_groups(c, &r, S("/api"), err);
+    if (code == 0)
+        code = read_groups(c, &r, S("/apis"), err);
+    if (code < 0)
+        return code;
+    if (r.todo.n > CLIENT_DISCOVERY_VERSIONS)
+        return err_set(err, ERR_TOO_LARGE, "the server says it has %zu versions of its groups", r.todo.n);
+    for (size_t i = 0; i < r.todo.n; i++)
+        read_version(c, &r, &r.todo.p[i]);
+    discovery_finish(&r, ret);
+    return 0;
+}
