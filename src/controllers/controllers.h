@@ -12,6 +12,8 @@ struct root_ca;
 /* What a controller is given. */
 struct controller_env {
     struct control *control;
+    struct loop *loop;     /* that control runs on, */
+    struct clock clock;    /* and its clock */
     struct client *client; /* acts with the rights of this row */
     struct client *reader; /* may list and watch: for informers, which controllers share */
     bool is_embedded;      /* the server is of this process: what it has answered holds for every request after that */

@@ -118,6 +118,7 @@ static void set_owners(struct graph *g, struct node *n, const struct graph_refer
     size_t n_old = n->n_edges;
     n->edges = edges;
     n->n_edges = (uint32_t)n_refs;
+    n->attempts = 0;
     drop_edges(g, old, n_old);
 }
 

@@ -101,7 +101,8 @@ struct graph_ids graph_dependents(const struct graph *g, struct arena *a, str ui
 /* One of its dependents is itself deleting dependents: if the node waits for its owners, maybe in a circle. */
 bool graph_has_deleting_dependent(const struct graph *g, str uid);
 
-/* How often an attempt at this node came to nothing; counted up to 30, from 0 again once it was observed. */
+/* How often an attempt at this node came to nothing; counted up to 30; from 0 again once it was observed, or its
+ * references have changed. */
 unsigned graph_count_attempt(struct graph *g, str uid);
 
 struct graph_stats {

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controllers/garbage/inside.h"
+#include "object/object.h"
+
+#define LATER_NS (10 * GARBAGE_MS)  /* the first time; doubles each time… */
+#define LATEST_NS (300 * GARBAGE_S) /* …up to this */
+
+static const struct client_write_options writes = {.field_manager = GARBAGE_MANAGER};
+
+bool live_look(struct garbage *g, struct reconcile *r, struct live *ret)
+{
+    *ret = (struct live){.garbage = g, .r = r};
+    pthread_mutex_lock(&g->lock);
+    bool is_there = g->kinds && graph_find(g->graph, r->arena, r->name, &ret->item);
+    if (is_there)
+        ret->kinds = kinds_ref(g->kinds);
+    pthread_mutex_unlock(&g->lock);
+    return is_there;
+}
+
+void live_done(struct live *l)
+{
+    kinds_unref(l->kinds);
+}
+
+static struct client_ref ref_to(const struct client_resource *resource, const struct graph_id *id)
+{
+    return (struct client_ref){
+        .resource = resource, .namespace = resource->namespaced ? id->namespace : (str){0}, .name = id->name};
+}
+
+/* Kubernetes says `pods "x" not found` of an object, and something else of a path that leads nowhere: a kind or version that is no
+ * longer served. Only the first tells that an object is gone. */
+static bool is_about_object(const struct err *err)
+{
+    return str_has_suffix(str_of(err->msg), S("\" not found"));
+}
+
+enum live_answer live_get(const struct live *l, const struct graph_id *id, struct json *ret, struct err *err)
+{
+    const struct client_resource *resource = kinds_find(l->kinds, id->api_version, id->kind);
+    if (resource == NULL)
+        return LIVE_UNKNOWN;
+    if (resource->namespaced && id->namespace.n == 0)
+        return LIVE_INVALID;
+    struct client_ref ref = ref_to(resource, id);
+    int code = client_get_metadata(l->r->client, l->r->arena, &ref, ret, err);
+    if (code == 0)
+        return str_eq(object_uid(ret), id->uid) ? LIVE_THERE : LIVE_GONE;
+    if (code == ERR_NOT_FOUND)
+        return is_about_object(err) ? LIVE_GONE : LIVE_UNKNOWN;
+    (void)err_wrap(err, "get %.*s %.*s", STR(id->kind), STR(id->name));
+    return LIVE_FAILED;
+}
+
+static int64_t delay(unsigned attempts)
+{
+    int64_t ns = LATER_NS << attempts; /* at most 30 */
+    return ns < LATEST_NS ? ns : LATEST_NS;
+}
+
+void live_later(const struct live *l)
+{
+    struct garbage *g = l->garbage;
+    pthread_mutex_lock(&g->lock);
+    unsigned attempts = graph_count_attempt(g->graph, l->item.id.uid);
+    pthread_mutex_unlock(&g->lock);
+    l->r->again_ns = delay(attempts);
+}
+
+void live_deny(const struct live *l)
+{
+    struct garbage *g = l->garbage;
+    pthread_mutex_lock(&g->lock);
+    bool goes_on = graph_deny(g->graph, &l->item.id);
+    pthread_mutex_unlock(&g->lock);
+    if (goes_on)
+        live_later(l);
+}
+
+/* ---- Writes. ---- */
+
+static int patch(const struct live *l, const struct graph_id *id, enum client_patch type, const struct json *text,
+                 struct json *ret, struct err *err)
+{
+    const struct client_resource *resource = kinds_find(l->kinds, id->api_version, id->kind);
+    struct client_ref ref = ref_to(resource, id);
+    struct client_patch_args args = {.type = type, .patch = text, .options = writes};
+    int code = client_patch(l->r->client, l->r->arena, &ref, &args, ret, err);
+    if (code == ERR_UNSUPPORTED_MEDIA_TYPE && type == CLIENT_PATCH_STRATEGIC)
+        kinds_set_plain(l->kinds, resource);
+    return code;
+}
+
+/* A version behind, or another object by now? */
+static int judge_conflict(const struct live *l, const struct graph_id *id, struct err *err)
+{
+    struct json tree;
+    struct err ignored;
+    enum live_answer answer = live_get(l, id, &tree, &ignored);
+    return answer == LIVE_GONE ? 0 : err->code;
+}
+
+static int drop_owners_merge(const struct live *l, const struct graph_id *id, struct uids owners, struct err *err)
+{
+    struct json tree;
+    switch (live_get(l, id, &tree, err)) {
+    case LIVE_THERE:
+        break;
+    case LIVE_FAILED:
+        return err->code;
+    default:
+        return 0;
+    }
+    struct json text = patch_owners_merge(l->r->arena, &tree, owners);
+    return patch(l, id, CLIENT_PATCH_MERGE, &text, NULL, err);
+}
+
+int live_drop_owners(const struct live *l, const struct graph_id *id, struct uids owners, struct err *err)
+{
+    const struct client_resource *resource = kinds_find(l->kinds, id->api_version, id->kind);
+    if (resource == NULL)
+        return err_set(err, ERR_UNAVAILABLE, "the server has no %.*s %.*s now", STR(id->api_version), STR(id->kind));
+    int code = ERR_UNSUPPORTED_MEDIA_TYPE;
+    if (!kinds_is_plain(l->kinds, resource)) {
+        struct json text = patch_owners_strategic(l->r->arena, id->uid, owners);
+        code = patch(l, id, CLIENT_PATCH_STRATEGIC, &text, NULL, err);
+    }
+    if (code == ERR_UNSUPPORTED_MEDIA_TYPE)
+        code = drop_owners_merge(l, id, owners, err);
+    if (code == ERR_CONFLICT)
+        code = judge_conflict(l, id, err);
+    if (code == 0 || (code == ERR_NOT_FOUND && is_about_object(err)))
+        return 0;
+    return err_wrap(err, "take owners off %.*s %.*s", STR(id->kind), STR(id->name));
+}
+
+int live_unblock(struct live *l, struct err *err)
+{
+    struct json text;
+    int code = ERR_UNSUPPORTED_MEDIA_TYPE;
+    if (!kinds_is_plain(l->kinds, l->resource)) {
+        if (!patch_unblock_strategic(l->r->arena, &l->tree, &text))
+            return 0;
+        code = patch(l, &l->item.id, CLIENT_PATCH_STRATEGIC, &text, &l->tree, err);
+    }
+    if (code == ERR_UNSUPPORTED_MEDIA_TYPE) {
+        if (!patch_unblock_merge(l->r->arena, &l->tree, &text))
+            return 0;
+        code = patch(l, &l->item.id, CLIENT_PATCH_MERGE, &text, &l->tree, err);
+    }
+    return code < 0 ? err_wrap(err, "let %.*s block nobody", STR(l->item.id.name)) : 0;
+}
+
+int live_finalize(const struct live *l, str finalizer, struct err *err)
+{
+    struct json text;
+    if (!patch_finalizer(l->r->arena, &l->tree, finalizer, &text))
+        return 0;
+    int code = patch(l, &l->item.id, CLIENT_PATCH_MERGE, &text, NULL, err);
+    if (code == 0 || (code == ERR_NOT_FOUND && is_about_object(err)))
+        return 0;
+    return err_wrap(err, "take finalizer %.*s off %.*s %.*s", STR(finalizer), STR(l->item.id.kind),
+                    STR(l->item.id.name));
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One monitor per kind: its informer feeds the graph. On the loop.
+ *
+ * A kind that has not been listed yet may hold dependents that nobody knows. For half a minute that is waited for, before visits
+ * begin and before an owner that waits for its dependents, or orphans them, is let go. A kind that cannot be listed for longer holds
+ * nobody up. */
+#include "controllers/garbage/inside.h"
+#include "object/object.h"
+
+#include <stdlib.h>
+
+#define PATIENCE_NS (30 * GARBAGE_S)
+
+struct monitor {
+    struct monitor *next;
+    struct garbage *g;
+    struct informer *informer;
+    struct client_resource resource;
+    str api_version;
+    str former;     /* the version that it was watched in before; empty: none */
+    bool is_wanted; /* while kinds are compared */
+    bool is_waited_for;
+    bool has_definitions; /* it is the kind of CustomResourceDefinitions */
+    struct loop_timer patience;
+    struct arena arena; /* of the texts */
+};
+
+/* ---- From changes to the graph. ---- */
+
+static struct graph_object object_of(struct arena *a, const struct monitor *m, const struct json *tree)
+{
+    const struct json *refs = object_owners(tree);
+    size_t n = json_len(refs);
+    struct graph_reference *owners = n ? ARENA_ARRAY(a, struct graph_reference, n) : NULL;
+    struct graph_object o = {
+        .id = {m->api_version, m->resource.kind, object_namespace(tree), object_name(tree), object_uid(tree)},
+        .owners = owners,
+        .is_deleting = object_is_deleting(tree),
+        .has_foreground = object_has_finalizer(tree, GARBAGE_FOREGROUND),
+        .has_orphan = object_has_finalizer(tree, GARBAGE_ORPHAN),
+    };
+    json_each_item(refs, ref)
+    {
+        owners[o.n_owners++] = (struct graph_reference){
+            .api_version = json_get_text(ref, S("apiVersion")),
+            .kind = json_get_text(ref, S("kind")),
+            .name = json_get_text(ref, S("name")),
+            .uid = json_get_text(ref, S("uid")),
+            .blocks = json_true(json_get(ref, S("blockOwnerDeletion"))),
+        };
+    }
+    return o;
+}
+
+static void on_change(void *ctx, const struct informer_change *change)
+{
+    struct monitor *m = ctx;
+    struct garbage *g = m->g;
+    if (change->now == NULL) {
+        pthread_mutex_lock(&g->lock);
+        graph_remove(g->graph, item_uid(change->was));
+        pthread_mutex_unlock(&g->lock);
+    } else if (item_uid(change->now).n) {
+        struct graph_object o = object_of(&g->scratch, m, change->tree);
+        pthread_mutex_lock(&g->lock);
+        graph_put(g->graph, &o);
+        pthread_mutex_unlock(&g->lock);
+        arena_reset(&g->scratch);
+    }
+    if (m->has_definitions) {
+        atomic_store(&g->has_new_kinds, true);
+        control_enqueue(g->asking, (str){0}, GARBAGE_KINDS_KEY);
+    }
+}
+
+/* ---- Waiting. ---- */
+
+static void let_go(struct garbage *g)
+{
+    if (atomic_fetch_sub(&g->unsynced, 1) > 1)
+        return;
+    pthread_mutex_lock(&g->lock);
+    g->is_open = true;
+    graph_sweep(g->graph);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void stop_waiting(struct monitor *m)
+{
+    if (!m->is_waited_for)
+        return;
+    m->is_waited_for = false;
+    loop_timer_cancel(m->g->env.loop, &m->patience);
+    let_go(m->g);
+}
+
+static void on_patience(void *ctx)
+{
+    stop_waiting(ctx);
+}
+
+static void forget(struct garbage *g, str api_version, str kind)
+{
+    pthread_mutex_lock(&g->lock);
+    graph_forget(g->graph, api_version, kind);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* What the former version had and this one has not is not there. */
+static void on_synced(void *ctx)
+{
+    struct monitor *m = ctx;
+    if (m->former.n)
+        forget(m->g, m->former, m->resource.kind);
+    stop_waiting(m);
+}
+
+/* ---- Monitors come and go. ---- */
+
+static struct client_resource resource_dup(struct arena *a, const struct client_resource *r)
+{
+    return (struct client_resource){.group = str_dup(a, r->group),
+                                    .version = str_dup(a, r->version),
+                                    .plural = str_dup(a, r->plural),
+                                    .kind = str_dup(a, r->kind),
+                                    .namespaced = r->namespaced};
+}
+
+static void monitor_new(struct garbage *g, const struct client_resource *resource, str former)
+{
+    struct monitor *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        abort();
+    m->g = g;
+    m->resource = resource_dup(&m->arena, resource);
+    m->api_version = client_api_version(&m->arena, &m->resource);
+    m->former = str_dup(&m->arena, former);
+    m->is_wanted = true;
+    m->has_definitions =
+        str_eq(resource->group, S("apiextensions.k8s.io")) && str_eq(resource->plural, S("customresourcedefinitions"));
+    m->patience = (struct loop_timer){.fn = on_patience, .ctx = m};
+    m->next = g->monitors;
+    g->monitors = m;
+    m->is_waited_for = true;
+    atomic_fetch_add(&g->unsynced, 1);
+    loop_timer_set(g->env.loop, &m->patience, PATIENCE_NS);
+    m->informer = control_informer(g->env.control, &(struct informer_options){.client = g->env.client,
+                                                                              .resource = m->resource,
+                                                                              .metadata_only = true,
+                                                                              .keys_only = true});
+    informer_add_handler(m->informer, &(struct informer_handler){.changed = on_change, .synced = on_synced, .ctx = m});
+}
+
+static void monitor_free(struct monitor *m)
+{
+    loop_timer_cancel(m->g->env.loop, &m->patience);
+    arena_done(&m->arena);
+    free(m);
+}
+
+static struct monitor *find(struct garbage *g, const struct client_resource *r)
+{
+    for (struct monitor *m = g->monitors; m; m = m->next) {
+        if (str_eq(m->resource.plural, r->plural) && str_eq(m->resource.group, r->group))
+            return m;
+    }
+    return NULL;
+}
+
+static bool is_same(const struct monitor *m, const struct client_resource *r)
+{
+    return str_eq(m->resource.version, r->version) && str_eq(m->resource.kind, r->kind) &&
+           m->resource.namespaced == r->namespaced;
+}
+
+/* A kind is watched in one version, that which the server prefers. When that becomes another, objects are kept until they were
+ * listed again: they are the same objects. True: it was not watched so. */
+static bool want(struct garbage *g, const struct client_resource *r)
+{
+    struct monitor *m = find(g, r);
+    if (m && is_same(m, r)) {
+        m->is_wanted = true;
+        return false;
+    }
+    bool is_kept = m && str_eq(m->resource.kind, r->kind);
+    monitor_new(g, r, is_kept ? m->api_version : (str){0});
+    if (is_kept)
+        m->resource.kind = (str){0}; /* nothing is to be forgotten with it */
+    return true;
+}
+
+static bool drop_unwanted(struct garbage *g)
+{
+    bool has_dropped = false;
+    for (struct monitor **at = &g->monitors, *m; (m = *at);) {
+        if (m->is_wanted) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        control_informer_drop(g->env.control, m->informer);
+        if (m->resource.kind.n)
+            forget(g, m->api_version, m->resource.kind);
+        stop_waiting(m);
+        monitor_free(m);
+        has_dropped = true;
+    }
+    return has_dropped;
+}
+
+void watch_kinds(struct garbage *g, const struct kinds *kinds)
+{
+    const struct client_discovery *all = kinds_all(kinds);
+    bool is_changed = !g->is_open;     /* only this thread sets it */
+    atomic_fetch_add(&g->unsynced, 1); /* until all are asked for */
+    for (struct monitor *m = g->monitors; m; m = m->next)
+        m->is_wanted = kinds_is_unsure(kinds, m->resource.group);
+    for (size_t i = 0; i < all->n; i++) {
+        if (kinds_is_collected(&all->p[i]))
+            is_changed |= want(g, &all->p[i].resource);
+    }
+    is_changed |= drop_unwanted(g);
+    if (is_changed)
+        let_go(g);
+    else
+        atomic_fetch_sub(&g->unsynced, 1); /* nobody has anything new to hear */
+}
+
+void watch_done(struct garbage *g)
+{
+    while (g->monitors) {
+        struct monitor *m = g->monitors;
+        g->monitors = m->next;
+        monitor_free(m);
+    }
+}
