@@ -12,7 +12,9 @@
 struct client_discovered {
     struct client_resource resource; /* in the version the server prefers of those that have it */
     unsigned verbs;                  /* VERB_LIST and so on (object/kind.h); others are left out */
-    const str *subresources;         /* "status" */
+    const str *versions;             /* all that have it */
+    size_t n_versions;
+    const str *subresources; /* "status" */
     size_t n_subresources;
 };
 
@@ -30,3 +32,4 @@ enum { CLIENT_DISCOVERY_VERSIONS = 10000 }; /* that are asked for one by one; mo
 int client_discover(struct client *c, struct arena *a, struct client_discovery *ret, struct err *err);
 /* By what an object or owner reference says: group "apps", kind "Deployment" (the version is not looked at). NULL: none. */
 const struct client_discovered *client_discovery_find(const struct client_discovery *d, str group, str kind);
+bool client_discovered_has_version(const struct client_discovered *d, str version);

@@ -40,14 +40,18 @@ static struct discovery_found *add(struct discovery_reader *r, const struct disc
 {
     str key = str_fmt(r->arena, "%.*s/%.*s", STR(v->group), STR(plural));
     struct discovery_found *found = map_get(&r->known, key);
-    if (found && (!v->is_preferred || found->is_preferred))
-        return NULL;
-    if (found == NULL) {
+    bool is_new = found == NULL;
+    if (is_new) {
         found = ARENA_NEW(r->arena, struct discovery_found);
         *vec_push(r->arena, &r->found) = found;
         map_set(&r->known, key, found);
     }
-    *found = (struct discovery_found){.is_preferred = v->is_preferred};
+    *vec_push(r->arena, &found->versions) = v->version;
+    if (!is_new && (!v->is_preferred || found->is_preferred))
+        return NULL;
+    found->is_preferred = v->is_preferred;
+    found->subresources.n = 0;
+    found->what = (struct client_discovered){0};
     found->what.resource = (struct client_resource){.group = v->group, .version = v->version, .plural = plural};
     return found;
 }
@@ -229,6 +233,8 @@ void discovery_finish(struct discovery_reader *r, struct client_discovery *ret)
     const struct client_discovered **by_kind = ARENA_ARRAY(r->arena, const struct client_discovered *, n);
     for (size_t i = 0; i < n; i++) {
         p[i] = r->found.p[i]->what;
+        p[i].versions = r->found.p[i]->versions.p;
+        p[i].n_versions = r->found.p[i]->versions.n;
         p[i].subresources = r->found.p[i]->subresources.p;
         p[i].n_subresources = r->found.p[i]->subresources.n;
     }
@@ -260,4 +266,12 @@ const struct client_discovered *client_discovery_find(const struct client_discov
         return NULL;
     const struct client_resource *r = &d->by_kind[low]->resource;
     return str_eq(r->group, group) && str_eq(r->kind, kind) ? d->by_kind[low] : NULL;
+}
+
+bool client_discovered_has_version(const struct client_discovered *d, str version)
+{
+    for (size_t i = 0; i < d->n_versions; i++)
+        if (str_eq(d->versions[i], version))
+            return true;
+    return false;
 }

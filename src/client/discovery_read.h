@@ -23,8 +23,8 @@ struct discovery_failure {
 };
 
 struct discovery_found {
-    struct client_discovered what; /* without its subresources */
-    VEC(str) subresources;
+    struct client_discovered what; /* without its lists */
+    VEC(str) versions, subresources;
     bool is_preferred; /* found in the preferred version */
 };
 

@@ -39,7 +39,7 @@ static void answer(struct world *w, const char *path, int status, const char *bo
                                              .body = str_of(body)});
 }
 
-/* "group plural version kind scope verbs sub,sub" per line. */
+/* "group/plural version Kind scope verbs +sub +sub versions" per line. */
 static str shown(struct arena *a, const struct client_discovery *d)
 {
     struct buf b = {.arena = a};
@@ -50,6 +50,8 @@ static str shown(struct arena *a, const struct client_discovery *d)
                 x->verbs);
         for (size_t k = 0; k < x->n_subresources; k++)
             buf_fmt(&b, " +%.*s", STR(x->subresources[k]));
+        for (size_t k = 0; k < x->n_versions; k++)
+            buf_fmt(&b, " %.*s", STR(x->versions[k]));
         buf_add_char(&b, '\n');
     }
     return buf_str(&b);
@@ -70,8 +72,8 @@ static void both_ways_find_the_same(void **state)
     str text = shown(&one.arena, &one.d);
     assert_true(str_eq(text, shown(&many.arena, &many.d)));
     assert_has(text, "\n/pods v1 Pod namespaced 255 ");
-    assert_has(text, "\n/namespaces v1 Namespace cluster 251 +finalize +status\n");
-    assert_has(text, "\napps/deployments v1 Deployment namespaced 255 +scale +status\n");
+    assert_has(text, "\n/namespaces v1 Namespace cluster 251 +finalize +status v1\n");
+    assert_has(text, "\napps/deployments v1 Deployment namespaced 255 +scale +status v1\n");
     assert_int_equal(one.d.n_failed + one.d.text.n, 0);
     size_t n;
     const struct fake_request *log = fake_log(w->fake, &n);
@@ -93,6 +95,11 @@ static void kinds_are_found_by_group(void **state)
     for (size_t i = 0; i < r.d.n; i++)
         assert_text(client_discovery_find(&r.d, r.d.p[i].resource.group, r.d.p[i].resource.kind)->resource.kind,
                     str_cstr(&r.arena, r.d.p[i].resource.kind));
+    const struct client_discovered *scaler =
+        client_discovery_find(&r.d, S("autoscaling"), S("HorizontalPodAutoscaler"));
+    assert_text(scaler->resource.version, "v2");
+    assert_true(client_discovered_has_version(scaler, S("v2")) && client_discovered_has_version(scaler, S("v1")));
+    assert_false(client_discovered_has_version(scaler, S("v2beta2")));
     struct client_discovery none = {0};
     assert_null(client_discovery_find(&none, (str){0}, S("ConfigMap")));
 }
@@ -122,8 +129,8 @@ static void the_first_version_that_is_not_stale_counts(void **state)
     answer(w, "/api", 404, "{}");
     world_run(w, discover, &r);
     assert_int_equal(r.code, 0);
-    assert_text(shown(&r.arena, &r.d), "example.com/gears v2 Gear namespaced 24\n"
-                                       "example.com/things v1 Thing namespaced 24\n");
+    assert_text(shown(&r.arena, &r.d), "example.com/gears v2 Gear namespaced 24 v2\n"
+                                       "example.com/things v1 Thing namespaced 24 v1 v2\n");
     assert_int_equal(r.d.n_failed, 2);
     assert_text(r.d.failed[0], "example.com/v3");
     assert_text(r.d.text, "unable to retrieve the complete list of server APIs: "
@@ -152,8 +159,8 @@ static void versions_that_fail_are_named(void **state)
     answer(w, "/api", 200, "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}");
     world_run(w, discover, &r);
     assert_int_equal(r.code, 0);
-    assert_text(shown(&r.arena, &r.d), "b.example/gears v1 Gear cluster 0\n"
-                                       "b.example/things v2 Preferred cluster 8\n");
+    assert_text(shown(&r.arena, &r.d), "b.example/gears v1 Gear cluster 0 v1\n"
+                                       "b.example/things v2 Preferred cluster 8 v1 v2\n");
     assert_has(r.d.text, "unable to retrieve the complete list of server APIs: ../x/v1: not the name of a group "
                          "version, a.example/v1: the server is currently unable to handle the request, c.example/v1: "
                          "the answer of the server is not JSON: ");
