@@ -56,10 +56,16 @@ static str group_of(str api_version)
     return str_cut(api_version, '/', &group, &version) ? group : (str){0};
 }
 
+static str version_of(str api_version)
+{
+    str group, version;
+    return str_cut(api_version, '/', &group, &version) ? version : api_version;
+}
+
 const struct client_resource *kinds_find(const struct kinds *k, str api_version, str kind)
 {
     const struct client_discovered *d = client_discovery_find(&k->all, group_of(api_version), kind);
-    return d ? &d->resource : NULL;
+    return d && client_discovered_has_version(d, version_of(api_version)) ? &d->resource : NULL;
 }
 
 static atomic_bool *plain_flag(const struct kinds *k, const struct client_resource *resource)
