@@ -20,8 +20,8 @@ enum {
 
 struct authn {
     struct authn_options options;
-    struct cache *certificates; /* DER → struct authz_identity, without system:authenticated */
-    struct cache *tokens;       /* SHA-256 → struct token_claims; only signature and shape are vouched for */
+    struct authn_cache *certificates; /* DER → struct authz_identity, without system:authenticated */
+    struct authn_cache *tokens;       /* SHA-256 → struct token_claims; only signature and shape are vouched for */
 };
 
 struct authn *authn_new(const struct authn_options *options)
@@ -30,8 +30,8 @@ struct authn *authn_new(const struct authn_options *options)
     if (a == NULL)
         abort();
     a->options = *options;
-    a->certificates = cache_new();
-    a->tokens = cache_new();
+    a->certificates = authn_cache_new();
+    a->tokens = authn_cache_new();
     return a;
 }
 
@@ -39,8 +39,8 @@ void authn_free(struct authn *a)
 {
     if (a == NULL)
         return;
-    cache_free(a->certificates);
-    cache_free(a->tokens);
+    authn_cache_free(a->certificates);
+    authn_cache_free(a->tokens);
     free(a);
 }
 
@@ -90,7 +90,7 @@ static int identify_certificate(struct authn *a, struct arena *arena, const stru
         return err_set(err, ERR_UNAUTHORIZED, "client certificate has expired or is not of this server's CA");
     if (c->certificate_not_after < now_seconds(a))
         return err_set(err, ERR_UNAUTHORIZED, "client certificate has expired");
-    const struct authz_identity *known = cache_get(a->certificates, c->certificate_der);
+    const struct authz_identity *known = authn_cache_get(a->certificates, c->certificate_der);
     if (known) {
         *ret = dup_authenticated(arena, known);
         return 0;
@@ -101,7 +101,7 @@ static int identify_certificate(struct authn *a, struct arena *arena, const stru
         return code;
     *ret = dup_authenticated(arena, who);
     if (c->certificate_der.n <= CACHED_BYTES_MAX)
-        cache_put(a->certificates, &own, str_dup(&own, c->certificate_der), who);
+        authn_cache_put(a->certificates, &own, str_dup(&own, c->certificate_der), who);
     return 0;
 }
 
@@ -116,13 +116,13 @@ static int verify_token(struct authn *a, struct arena *arena, str token, struct 
         return token_verify(a->options.signer, arena, token, ret, err);
     SHA256((const unsigned char *)token.p, token.n, digest);
     str key = {(const char *)digest, sizeof digest};
-    const struct token_claims *known = cache_get(a->tokens, key);
+    const struct token_claims *known = authn_cache_get(a->tokens, key);
     if (known == NULL) {
         struct token_claims *claims = ARENA_NEW(&own, struct token_claims);
         int code = token_verify(a->options.signer, &own, token, claims, err);
         if (code < 0)
             return code;
-        cache_put(a->tokens, &own, str_dup(&own, key), claims);
+        authn_cache_put(a->tokens, &own, str_dup(&own, key), claims);
         known = claims;
     }
     *ret = *known;

@@ -12,32 +12,32 @@ struct entry {
     uint64_t used;
 };
 
-struct cache {
+struct authn_cache {
     uint64_t now; /* counts uses */
     struct entry entries[CACHE_SETS][CACHE_WAYS];
 };
 
-struct cache *cache_new(void)
+struct authn_cache *authn_cache_new(void)
 {
-    struct cache *c = calloc(1, sizeof *c);
+    struct authn_cache *c = calloc(1, sizeof *c);
     if (c == NULL)
         abort();
     return c;
 }
 
-void cache_free(struct cache *c)
+void authn_cache_free(struct authn_cache *c)
 {
     for (size_t i = 0; c && i < (size_t)CACHE_SETS * CACHE_WAYS; i++)
         arena_done(&c->entries[i / CACHE_WAYS][i % CACHE_WAYS].arena);
     free(c);
 }
 
-static struct entry *set_of(struct cache *c, str key)
+static struct entry *set_of(struct authn_cache *c, str key)
 {
     return c->entries[hash_str(key) % CACHE_SETS];
 }
 
-const void *cache_get(struct cache *c, str key)
+const void *authn_cache_get(struct authn_cache *c, str key)
 {
     struct entry *set = set_of(c, key);
     for (size_t i = 0; i < CACHE_WAYS; i++)
@@ -48,7 +48,7 @@ const void *cache_get(struct cache *c, str key)
     return NULL;
 }
 
-void cache_put(struct cache *c, struct arena *owner, str key, const void *value)
+void authn_cache_put(struct authn_cache *c, struct arena *owner, str key, const void *value)
 {
     struct entry *set = set_of(c, key), *place = &set[0];
     for (size_t i = 0; i < CACHE_WAYS; i++) {

@@ -13,11 +13,11 @@
 
 enum { CACHE_SETS = 256, CACHE_WAYS = 4 };
 
-struct cache;
+struct authn_cache;
 
-struct cache *cache_new(void);
-void cache_free(struct cache *c);
-/* What was put for this key, borrowed until the next cache_put, or NULL. */
-const void *cache_get(struct cache *c, str key);
+struct authn_cache *authn_cache_new(void);
+void authn_cache_free(struct authn_cache *c);
+/* What was put for this key, borrowed until the next authn_cache_put, or NULL. */
+const void *authn_cache_get(struct authn_cache *c, str key);
 /* Takes the arena, in which key and value live, and leaves an empty one. */
-void cache_put(struct cache *c, struct arena *owner, str key, const void *value);
+void authn_cache_put(struct authn_cache *c, struct arena *owner, str key, const void *value);
