@@ -191,6 +191,7 @@ static enum http_fill fill(struct h1 *h, struct buf *out, size_t room)
     enum http_fill r = HTTP_MORE;
     while (r == HTTP_MORE && out->n < end) {
         size_t before = out->n;
+        h->is_waiting = true; /* unless it is resumed from within */
         r = h->source.fill(h->source.ctx, &h->e->base.x, out, end - before);
         assert(r != HTTP_MORE || out->n > before);
     }
@@ -214,7 +215,8 @@ static void fill_stream(struct h1 *h, struct buf *out, size_t room)
         if (r == HTTP_END && h->is_chunked_answer)
             buf_add_str(out, S("0\r\n\r\n"));
     }
-    h->is_waiting = r == HTTP_WAIT;
+    if (r != HTTP_WAIT)
+        h->is_waiting = false;
     if (r == HTTP_ABORT)
         conn_drop(h->conn, ERR_IO, "the answer was broken off");
     else if (r == HTTP_END)

@@ -408,6 +408,46 @@ static void names_are_looked_up(void **state)
     testclient_stop(f);
 }
 
+/* ---- Sources that have more to say before their fill has returned. ---- */
+
+static enum http_fill fill_twice(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
+{
+    int *times = ctx;
+    buf_add_str(out, ++*times == 1 ? S("one ") : S("two"));
+    if (*times > 1)
+        return HTTP_END;
+    http_resume(x);
+    return HTTP_WAIT;
+}
+
+static bool stream_twice(struct testserver *t, struct http_exchange *x)
+{
+    http_stream(x, 200, (struct http_headers){0}, (struct http_source){fill_twice, ARENA_NEW(&x->arena, int)});
+    return true;
+}
+
+static void check_resume_inside_fill(bool is_h2)
+{
+    struct testclient *f = testclient_start(is_h2, NULL);
+    struct heard a = {0};
+    f->t.also = stream_twice;
+    testclient_ask(f, &a, "GET", "/", (str){0});
+    UNTIL(&f->t, a.is_over);
+    assert_true(a.is_complete && heard_is(&a, "one two"));
+    heard_done(&a);
+    testclient_stop(f);
+}
+
+static void resume_inside_fill_h1(void **state)
+{
+    check_resume_inside_fill(false);
+}
+
+static void resume_inside_fill_h2(void **state)
+{
+    check_resume_inside_fill(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +475,8 @@ int main(void)
         cmocka_unit_test(timeouts_h2),
         cmocka_unit_test(nobody_listens),
         cmocka_unit_test(names_are_looked_up),
+        cmocka_unit_test(resume_inside_fill_h1),
+        cmocka_unit_test(resume_inside_fill_h2),
     };
     return cmocka_run_group_tests_name("http_client", tests, NULL, NULL);
 }
