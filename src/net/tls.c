@@ -178,7 +178,10 @@ int tls_client_new(const struct tls_client_options *o, struct tls_context **ret,
         err_set(err, ERR_INVALID, "a TLS client needs the name of its server");
         goto fail;
     }
-    SSL_CTX_set_verify(c->ssl, o->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+    if (o->insecure)
+        SSL_CTX_set_verify(c->ssl, SSL_VERIFY_NONE, NULL);
+    else
+        SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER, tls_link_judge);
     const unsigned char *offer = offered(o->no_h2);
     if (SSL_CTX_set_alpn_protos(c->ssl, offer, (unsigned)(protocols + sizeof protocols - 1 - offer)) != 0)
         abort();

@@ -26,7 +26,8 @@ struct tls_link {
     bool is_cut_off; /* …and read: without a goodbye, when OpenSSL complains */
     bool is_bad_peer;
     bool is_plain_http;
-    bool is_broken; /* after a failure OpenSSL must not be asked to say goodbye */
+    struct err *distrust; /* why the server's certificate was not believed; NULL: it was */
+    bool is_broken;       /* after a failure OpenSSL must not be asked to say goodbye */
     struct tls_peer peer;
     unsigned char *der;
 };
@@ -124,6 +125,7 @@ void tls_link_free(struct tls_link *l)
         return;
     SSL_free(l->ssl);
     OPENSSL_free(l->der);
+    free(l->distrust);
     tls_unref(l->context);
     free(l);
 }
@@ -146,6 +148,19 @@ int tls_link_verify(X509_STORE_CTX *store, void *unused)
     ERR_clear_error();
     X509_STORE_CTX_set_error(store, X509_V_OK);
     return 1;
+}
+
+int tls_link_judge(int is_good, X509_STORE_CTX *store)
+{
+    SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct tls_link *l = SSL_get_app_data(ssl);
+    if (is_good || l->distrust)
+        return is_good;
+    l->distrust = malloc(sizeof *l->distrust);
+    if (l->distrust == NULL)
+        abort();
+    tls_explain(store, l->distrust);
+    return 0;
 }
 
 /* Fills in what a client showed. Whatever cannot be understood is bad. */
@@ -190,14 +205,13 @@ static int outcome(struct tls_link *l, int rc, const char *what, struct err *err
     if (why == SSL_ERROR_ZERO_RETURN)
         return 0;
     l->is_broken = true;
-    long verified = SSL_get_verify_result(l->ssl);
     if (l->is_cut_off) {
         err_set(err, ERR_IO, "%s: the connection ended unexpectedly", what);
     } else if (why == SSL_ERROR_SYSCALL) {
         errno = saved;
         err_set(err, ERR_IO, "%s: %m", what);
-    } else if (!l->context->is_server && verified != X509_V_OK) {
-        err_set(err, ERR_IO, "%s: the server's certificate: %s", what, X509_verify_cert_error_string(verified));
+    } else if (l->distrust) {
+        err_set(err, ERR_IO, "%s: %s", what, l->distrust->msg);
     } else {
         l->is_plain_http = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST;
         tls_link_error(err, ERR_IO, what);

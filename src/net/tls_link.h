@@ -47,5 +47,9 @@ struct tls_context {
 BIO_METHOD *tls_link_socket_method(void);
 /* Checks a client's certificate but lets the handshake go on in any case: the finding is kept in the link. */
 int tls_link_verify(X509_STORE_CTX *store, void *unused);
+/* Keeps in the link why a server's certificate was not believed. */
+int tls_link_judge(int is_good, X509_STORE_CTX *store);
+/* tls_explain.c: what is wrong with the certificate at hand. */
+void tls_explain(X509_STORE_CTX *store, struct err *err);
 /* What was tried and the newest of OpenSSL's reasons, all of which are forgotten. Returns the code. */
 int tls_link_error(struct err *err, enum err_code code, const char *what);

@@ -373,6 +373,58 @@ static void over_tls(void **state)
     testclient_stop(f);
 }
 
+/* Why a server is not believed is said in words that help: whom to ask, or what to change. */
+static void reasons_of_distrust(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct keys ca = keys_make(&arena, &(struct keys_options){.name = "authority", .ends_in = 3600});
+    struct keys other = keys_make(&arena, &(struct keys_options){.name = "authority", .ends_in = 3600});
+    struct keys stranger = keys_make(&arena, &(struct keys_options){.name = "stranger", .ends_in = 3600});
+    struct keys past_ca = keys_make(&arena, &(struct keys_options){.name = "past", .starts_in = -99, .ends_in = -9});
+    struct keys_options good = {.name = "localhost", .by = &ca, .ends_in = 3600}, past = good, future = good,
+                        client = good, of_past = good;
+    past.starts_in = -7200, past.ends_in = -3600;
+    future.starts_in = 1800;
+    client.is_client = true;
+    of_past.by = &past_ca;
+    const struct {
+        const struct keys_options *own;
+        str ca;
+        const char *name, *want;
+    } rows[] = {
+        {&good, stranger.certificate, "localhost", "TLS handshake: certificate signed by unknown authority"},
+        {&good, other.certificate, "localhost", "TLS handshake: certificate signed by unknown authority"},
+        {&good, ca.certificate, "elsewhere",
+         "TLS handshake: certificate is valid for localhost, 127.0.0.1, not elsewhere"},
+        {&good, ca.certificate, "127.0.0.2",
+         "TLS handshake: certificate is valid for localhost, 127.0.0.1, not 127.0.0.2"},
+        {&past, ca.certificate, "localhost", "TLS handshake: certificate has expired: 20"},
+        {&future, ca.certificate, "localhost", "TLS handshake: certificate is not yet valid: 20"},
+        {&of_past, past_ca.certificate, "localhost", "TLS handshake: certificate of its authority has expired: 20"},
+        {&client, ca.certificate, "localhost", "TLS handshake: certificate may not be used for servers"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct testclient *f = calloc(1, sizeof *f);
+        struct keys own = keys_make(&arena, rows[i].own);
+        struct tls_server_options options = {.certificate_pem = own.certificate, .key_pem = own.key};
+        struct tls_context *tls, *client_tls = client_context(rows[i].ca, str_of(rows[i].name));
+        struct heard a = {0};
+        struct err err;
+        assert_int_equal(tls_server_new(&options, &tls, &err), 0);
+        testserver_start(&f->t, NULL, tls);
+        testclient_connect(f, (struct http_client_options){.tls = client_tls});
+        testclient_ask(f, &a, "GET", "/hello", (str){0});
+        UNTIL(&f->t, a.is_over);
+        assert_int_equal(a.err.code, ERR_UNAVAILABLE);
+        if (strstr(a.err.msg, rows[i].want) == NULL)
+            fail_msg("row %zu: %s", i, a.err.msg);
+        assert_int_equal(f->t.handled, 0);
+        heard_done(&a);
+        tls_unref(tls), tls_unref(client_tls);
+        testclient_stop(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +443,7 @@ int main(void)
         cmocka_unit_test(goaway_tells_what_was_taken),
         cmocka_unit_test(server_that_speaks_something_else),
         cmocka_unit_test(over_tls),
+        cmocka_unit_test(reasons_of_distrust),
     };
     return cmocka_run_group_tests_name("http_client_h2", tests, NULL, NULL);
 }
