@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/https.h"
 
+#include "client/header.h"
 #include "client/https_parts.h"
 #include "client/retry_after.h"
 
@@ -137,20 +138,12 @@ static void on_timer(void *ctx)
 
 /* ---- Requests. ---- */
 
-/* Nothing that could end a line and begin another. */
-static bool is_clean(str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (((unsigned char)s.p[i] < ' ' && s.p[i] != '\t') || s.p[i] == 0x7f)
-            return false;
-    return true;
-}
-
 static int check_headers(struct http_headers h, struct err *err)
 {
     for (size_t i = 0; i < h.n; i++)
-        if (!is_clean(h.p[i].value))
-            return err_set(err, ERR_INVALID, "the header %.*s would have a control character in it", STR(h.p[i].name));
+        if (!header_is_value(h.p[i].value))
+            return err_set(err, ERR_INVALID, "the header %.*s would have a line break in it, or the like",
+                           STR(h.p[i].name));
     return 0;
 }
 
@@ -344,7 +337,7 @@ static struct transport_call *start(struct transport *transport, const struct cl
         .body = str_dup(&call->arena, r->body),
     };
     t->n_calls++;
-    if (!is_clean(r->method) || !is_clean(r->target) || str_find_char(r->target, ' ') >= 0) {
+    if (!header_is_value(r->method) || !header_is_value(r->target) || str_find_char(r->target, ' ') >= 0) {
         err_set(&err, ERR_INVALID, "the request has a character in it that must not be there");
         https_call_fail(call, &err, true);
     } else if (t->asking.n + t->waiting.n >= t->options.waiting) {
@@ -404,7 +397,7 @@ int https_new(struct loop *l, const struct client_config *config, const struct h
               struct transport **ret, struct err *err)
 {
     static const struct transport_ops ops = {.start = start, .cancel = cancel, .free = destroy};
-    if (config->host.n == 0 || !is_clean(config->host) || !is_clean(config->base_path))
+    if (config->host.n == 0 || !header_is_value(config->host) || !header_is_value(config->base_path))
         return err_set(err, ERR_INVALID, "the server's address makes no sense");
     struct https *t = calloc(1, sizeof *t);
     if (t == NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTPS transport: requests and answers, credentials, and one connection for all of it. */
+/* The HTTPS transport: requests, and the credentials they carry. */
 #include "httpsworld.h"
 
 #include <stdlib.h>
@@ -68,73 +68,167 @@ static void requests_plain(void **state)
     check_requests(OVER_PLAIN);
 }
 
-/* ---- One connection. ---- */
+/* ---- Credentials. ---- */
 
-static void watches_share_a_connection(void **state)
+static bool demand_second(struct testserver *t, struct http_exchange *x)
 {
-    enum { N = 20 };
+    if (str_eq(header_of(x, "Authorization"), S("Bearer second")))
+        return false;
+    http_answer(x, 401, (struct http_headers){0}, S("who are you?"));
+    return true;
+}
+
+static bool demand_third(struct testserver *t, struct http_exchange *x)
+{
+    http_answer(x, 401, (struct http_headers){0}, S("none of these"));
+    return true;
+}
+
+/* A token that has gone stale is exchanged for the new one, and nobody notices. */
+static void unauthorized_then_refreshed(void **state)
+{
+    for (unsigned over = 0; over <= OVER_H1; over++) {
+        struct httpsworld *w = httpsworld_new(over, NULL, NULL);
+        struct got a = {0}, b = {0}, c = {0};
+        w->t.also = demand_second;
+        w->credentials.has_more = true;
+        got_get(w, &a, "/hello");
+        got_watch(w, &b, "/watch");
+        got_start(w, &c, (struct client_request){.method = S("POST"), .target = S("/echo"), .body = S("body")});
+        UNTIL(&w->t, a.is_over && c.is_over && w->t.n_watches == 1);
+        assert_true(got_is(&a, 200, "hello") && got_is(&c, 200, "body"));
+        testserver_event(&w->t, 0, S("event"));
+        UNTIL(&w->t, b.body.n);
+        assert_true(str_eq(buf_str(&b.body), S("event"))); /* and nothing of the 401 */
+        got_done(&a), got_done(&b), got_done(&c);
+        httpsworld_free(w);
+    }
+}
+
+/* Without new ones the answer is the server's. */
+static void unauthorized_for_good(void **state)
+{
     struct httpsworld *w = httpsworld_new(0, NULL, NULL);
-    static struct got watch[N], call;
-    for (size_t i = 0; i < N; i++)
-        got_watch(w, &watch[i], "/watch");
-    UNTIL(&w->t, w->t.n_watches == N);
-    for (size_t i = 0; i < N; i++)
-        testserver_event(&w->t, i, S("event"));
-    got_get(w, &call, "/hello");
-    UNTIL(&w->t, call.is_over);
-    for (size_t i = 0; i < N; i++)
-        UNTIL(&w->t, str_eq(buf_str(&watch[i].body), S("event")));
-    assert_int_equal(http_server_stats(w->t.server).accepted, 1);
-    testserver_end(&w->t, 3);
-    UNTIL(&w->t, watch[3].is_over);
-    assert_int_equal(watch[3].status, 200);
-    for (size_t i = 0; i < N; i++)
-        got_done(&watch[i]);
-    got_done(&call);
+    struct got a = {0}, b = {0};
+    w->t.also = demand_second;
+    got_watch(w, &a, "/watch");
+    UNTIL(&w->t, a.is_over);
+    assert_true(got_is(&a, 401, "who are you?"));
+    assert_int_equal(a.pieces, 0);
+    assert_int_equal(w->credentials.refused, 1);
+    assert_int_equal(w->credentials.asked, 1);
+    /* New ones that are refused too: once is enough. */
+    w->credentials.has_more = true;
+    w->credentials.serial = 7;
+    w->t.also = demand_third;
+    got_get(w, &b, "/hello");
+    UNTIL(&w->t, b.is_over);
+    assert_int_equal(b.status, 401);
+    assert_int_equal(w->credentials.asked, 3);
+    assert_int_equal(w->t.handled, 3);
+    got_done(&a), got_done(&b);
     httpsworld_free(w);
 }
 
-/* One connection is full: there is a second, and when that is full too, calls wait for their turn. */
-static void further_connections(void **state)
+/* A plugin takes its time: calls wait, can be given up, and run out of time. */
+static void slow_credentials(void **state)
 {
-    enum { N = 30 };
-    struct http_limits limits = {.streams = 10};
-    struct https_options options = {.connections = 2};
-    struct httpsworld *w = httpsworld_new(0, &limits, &options);
-    static struct got g[N];
-    for (size_t i = 0; i < N; i++)
-        got_watch(w, &g[i], "/watch");
-    UNTIL(&w->t, w->t.n_watches == 20);
+    struct httpsworld *w = httpsworld_new(0, NULL, NULL);
+    struct got a = {0}, b = {0}, c = {0};
+    w->credentials.is_slow = true;
+    got_get(w, &a, "/hello");
+    got_get(w, &b, "/hello");
+    got_start(w, &c, (struct client_request){.method = S("GET"), .target = S("/hello"), .total_ns = 1000000000});
     testserver_settle(&w->t);
-    assert_int_equal(w->t.n_watches, 20);
-    assert_int_equal(http_server_stats(w->t.server).accepted, 2);
-    assert_int_equal(https_stats(w->transport).waiting, 10);
-    testserver_end(&w->t, 5);
-    UNTIL(&w->t, w->t.n_watches == 21);
-    got_cancel(&g[0]);
-    UNTIL(&w->t, w->t.n_watches == 22);
-    assert_int_equal(http_server_stats(w->t.server).accepted, 2);
-    /* They do not wait for ever. */
-    httpsworld_pass(w, 31);
-    size_t refused = 0;
-    for (size_t i = 0; i < N; i++) {
-        if (g[i].is_over && g[i].status == 0) {
-            refused++;
-            assert_int_equal(g[i].err.code, ERR_UNAVAILABLE);
-            assert_true(g[i].can_retry);
-        }
-        got_done(&g[i]);
+    assert_int_equal(https_stats(w->transport).connections, 0);
+    got_cancel(&b);
+    httpsworld_pass(w, 2);
+    assert_true(c.is_over && !a.is_over);
+    assert_int_equal(c.err.code, ERR_TIMEOUT);
+    assert_true(c.can_retry);
+    fake_credentials_come(w);
+    UNTIL(&w->t, a.is_over);
+    assert_true(got_is(&a, 200, "hello"));
+    assert_int_equal(w->t.handled, 1);
+    got_done(&a), got_done(&b), got_done(&c);
+    httpsworld_free(w);
+}
+
+static void broken_credentials(void **state)
+{
+    struct httpsworld *w = httpsworld_new(0, NULL, NULL);
+    struct got a = {0}, b = {0}, c = {0};
+    w->credentials.is_broken = true;
+    got_get(w, &a, "/hello");
+    UNTIL(&w->t, a.is_over);
+    assert_int_equal(a.err.code, ERR_UNAUTHORIZED);
+    assert_string_equal(a.err.msg, "the plugin gave nothing");
+    /* A token that would be two headers goes nowhere, and is not shown. */
+    w->credentials.is_broken = false;
+    w->credentials.headers[0].value = S("Bearer hush\r\nImpersonate-User: admin");
+    got_get(w, &b, "/hello");
+    UNTIL(&w->t, b.is_over);
+    assert_int_equal(b.err.code, ERR_INVALID);
+    assert_null(strstr(b.err.msg, "hush"));
+    /* TLS that is missing is not done without. */
+    tls_unref(w->credentials.tls);
+    w->credentials.tls = NULL;
+    w->credentials.headers[0].value = S("Bearer hush");
+    got_get(w, &c, "/hello");
+    UNTIL(&w->t, c.is_over);
+    assert_int_equal(c.err.code, ERR_INTERNAL);
+    assert_int_equal(https_stats(w->transport).opened, 0);
+    got_done(&a), got_done(&b), got_done(&c);
+    httpsworld_free(w);
+}
+
+/* ---- Requests that cannot be. ---- */
+
+static void bad_requests(void **state)
+{
+    struct httpsworld *w = httpsworld_new(OVER_PLAIN, NULL, NULL);
+    static const char *const targets[] = {"/a b", "/a\r\nX: y", "/a HTTP/1.1\r\nHost: x\r\n\r\nGET /b"};
+    struct got a = {0};
+    for (size_t i = 0; i < 3; i++) {
+        got_get(w, &a, targets[i]);
+        UNTIL(&w->t, a.is_over);
+        assert_int_equal(a.err.code, ERR_INVALID);
+        got_done(&a);
     }
-    assert_int_equal(refused, 8);
+    struct client_config config = {.host = {0}};
+    struct transport *none;
+    struct err err;
+    assert_int_equal(https_new(w->t.loop, &config, &(struct https_options){0}, &none, &err), ERR_INVALID);
+    httpsworld_free(w);
+}
+
+/* Who has to wait is not let in without end. */
+static void too_many_wait(void **state)
+{
+    struct https_options options = {.waiting = 3};
+    struct httpsworld *w = httpsworld_new(0, NULL, &options);
+    struct got g[4] = {0};
+    for (size_t i = 0; i < 4; i++)
+        got_get(w, &g[i], "/hello");
+    for (size_t i = 0; i < 4; i++)
+        UNTIL(&w->t, g[i].is_over);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(got_is(&g[i], 200, "hello"));
+    assert_int_equal(g[3].err.code, ERR_UNAVAILABLE);
+    assert_true(g[3].can_retry);
+    for (size_t i = 0; i < 4; i++)
+        got_done(&g[i]);
     httpsworld_free(w);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_h2),         cmocka_unit_test(requests_h1),
-        cmocka_unit_test(requests_plain),      cmocka_unit_test(watches_share_a_connection),
-        cmocka_unit_test(further_connections),
+        cmocka_unit_test(requests_h2),           cmocka_unit_test(requests_h1),
+        cmocka_unit_test(requests_plain),        cmocka_unit_test(unauthorized_then_refreshed),
+        cmocka_unit_test(unauthorized_for_good), cmocka_unit_test(slow_credentials),
+        cmocka_unit_test(broken_credentials),    cmocka_unit_test(bad_requests),
+        cmocka_unit_test(too_many_wait),
     };
     return cmocka_run_group_tests_name("https", tests, NULL, NULL);
 }

@@ -195,6 +195,14 @@ void testserver_close(struct testserver *t)
     t->server = NULL;
 }
 
+struct http_server *testserver_replace(struct testserver *t)
+{
+    struct http_server *old = t->server;
+    testserver_drain(t);
+    testserver_open(t);
+    return old;
+}
+
 void testserver_stop(struct testserver *t)
 {
     if (t->server)

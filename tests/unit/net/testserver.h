@@ -53,6 +53,8 @@ void testserver_start_on(struct testserver *t, const struct clock *clock, const 
 void testserver_close(struct testserver *t);
 /* Again, on the same port. */
 void testserver_open(struct testserver *t);
+/* The server says goodbye to its clients and lets calls end, while another one takes its place. The old one is the caller's. */
+struct http_server *testserver_replace(struct testserver *t);
 void testserver_stop(struct testserver *t);
 /* Of the watch that came as number i. */
 void testserver_event(struct testserver *t, size_t i, str text);
