@@ -114,6 +114,8 @@ void world_run(struct world *w, void (*fn)(struct world *w, void *ctx), void *ct
     assert_int_equal(pthread_create(&thread, NULL, go, &e), 0);
     while (!atomic_load(&e.is_over)) {
         loop_turn(w->loop, 1000000);
+        if (w->during)
+            w->during(w);
         clock_fake_advance(&w->time, SECOND_NS / 10);
     }
     assert_int_equal(pthread_join(thread, NULL), 0);

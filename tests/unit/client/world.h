@@ -15,6 +15,8 @@ struct world {
     struct client *client;
     struct random_fake chance;
     struct arena arena; /* of the test */
+    /* Called after each turn of world_run; may be NULL. */
+    void (*during)(struct world *w);
 };
 
 /* For cmocka: *state is a world on the heap. */
