@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Composition root: finds the command named on the command line and hands over to it. */
 #include "cli/cli.h"
+#include "manager/manager.h"
 #include "up/up.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@ static int run_version(int argc, char **argv);
 static const struct command commands[] = {
     {"check", "say what is wrong with objects in files", cli_check},
     {"help", "show this text", run_help},
+    {"manager", "run controllers against any Kubernetes", manager_run},
     {"up", "run a control plane on this machine", up_run},
     {"version", "show the version", run_version},
 };

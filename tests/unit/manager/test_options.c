@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of reeve manager: durations, the choice of controllers, times that leave room for each other. */
+#include "manager/options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "controllers/controllers.h"
+
+#define MS INT64_C(1000000)
+#define SECOND (1000 * MS)
+
+static void durations_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ns; /* -1: it is none */
+    } cases[] = {
+        {"15s", 15 * SECOND},
+        {"1m30s", 90 * SECOND},
+        {"500ms", 500 * MS},
+        {"1h", 3600 * SECOND},
+        {"1s500ms", 1500 * MS},
+        {"0s", 0},
+        {"", -1},
+        {"15", -1},
+        {"s", -1},
+        {"-1s", -1},
+        {"1.5s", -1},
+        {"1s ", -1},
+        {"1d", -1},
+        {"9223372036854775807s", -1},
+        {"2562047h2562047h", -1},
+        {"99999999999999999999s", -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t ns = -1;
+        bool is_one = manager_duration_parse(str_of(cases[i].text), &ns);
+        if (is_one != (cases[i].ns >= 0) || ns != cases[i].ns)
+            fail_msg("\"%s\" is %lld", cases[i].text, (long long)ns);
+    }
+}
+
+static int choose(struct manager_options *o, const char *list, struct err *err)
+{
+    *o = (struct manager_options){0};
+    return manager_choose(o, str_of(list), err);
+}
+
+static void controllers_are_chosen_by_name(void **state)
+{
+    struct manager_options o;
+    struct err err = {0};
+    assert_int_equal(choose(&o, "aggregation", &err), 0);
+    assert_int_equal(o.n_rows, 1);
+    assert_string_equal(o.rows[0]->name, "aggregation");
+    assert_int_equal(choose(&o, "aggregation, aggregation", &err), 0);
+    assert_int_equal(o.n_rows, 1);
+    assert_int_equal(choose(&o, "aggregation,*", &err), 0);
+    assert_int_equal(o.n_rows, controllers_count());
+    for (size_t i = 0; i < o.n_rows; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_true(o.rows[i] != o.rows[j]);
+    assert_int_equal(choose(&o, "aggregation,agregation", &err), ERR_BAD_REQUEST);
+    assert_non_null(strstr(err.msg, "there is no controller \"agregation\": there are aggregation"));
+    assert_int_equal(choose(&o, "aggregation,", &err), ERR_BAD_REQUEST);
+}
+
+enum { WORDS = 16 };
+
+static int read_line(const char *const *words, struct manager_options *o, struct err *err)
+{
+    char *argv[WORDS + 1] = {NULL};
+    int argc = 0;
+    for (; words[argc]; argc++)
+        argv[argc] = (char *)words[argc];
+    return manager_options_read(argc, argv, o, err);
+}
+
+#define READ(o, err, ...) read_line((const char *const[]){"manager", __VA_ARGS__, NULL}, o, err)
+
+static void times_leave_room_for_each_other(void **state)
+{
+    struct manager_options o;
+    struct err err = {0};
+#define TIMES(lease, deadline, retry)                                                                    \
+    READ(&o, &err, "--controllers=aggregation", "--lease-duration", lease, "--renew-deadline", deadline, \
+         "--retry-period", retry)
+    assert_int_equal(TIMES("3s", "2s", "500ms"), 0);
+    assert_true(o.lease_ns == 3 * SECOND && o.deadline_ns == 2 * SECOND && o.retry_ns == 500 * MS);
+    assert_int_equal(TIMES("2s", "2s", "500ms"), ERR_BAD_REQUEST);
+    assert_int_equal(TIMES("1500ms", "1s", "500ms"), ERR_BAD_REQUEST);
+    assert_int_equal(TIMES("500ms", "200ms", "50ms"), ERR_BAD_REQUEST);
+    assert_int_equal(TIMES("3s", "1s", "900ms"), ERR_BAD_REQUEST);
+    assert_int_equal(TIMES("3s", "0s", "900ms"), ERR_BAD_REQUEST);
+#undef TIMES
+}
+
+static void flags_are_read(void **state)
+{
+    struct manager_options o;
+    struct err err = {0};
+    assert_int_equal(READ(&o, &err, "--controllers", "*", "--listen", "[::1]:0", "--kubeconfig=k", "--context=c",
+                          "--no-leader-election", "-v"),
+                     0);
+    assert_true(str_eq(o.host, S("::1")) && o.port == 0 && o.no_election && o.level == LOG_DEBUG);
+    assert_true(str_eq(o.kubeconfig, S("k")) && str_eq(o.context, S("c")));
+    assert_int_equal(READ(&o, &err, "--controllers", "*", "--listen", "somewhere"), ERR_BAD_REQUEST);
+    assert_int_equal(READ(&o, &err, "--controllers"), ERR_BAD_REQUEST);
+    assert_string_equal(err.msg, "--controllers needs a value");
+    assert_int_equal(READ(&o, &err, "--controller", "*", "--what"), ERR_BAD_REQUEST);
+    assert_int_equal(READ(&o, &err, "--controllers=*", "more"), ERR_BAD_REQUEST);
+    assert_string_equal(err.msg, "unknown argument \"more\"");
+    assert_int_equal(READ(&o, &err, "-v"), ERR_BAD_REQUEST); /* nothing to do */
+    assert_int_equal(READ(&o, &err, "--help"), 0);
+    assert_true(o.is_help);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_are_read),
+        cmocka_unit_test(controllers_are_chosen_by_name),
+        cmocka_unit_test(times_leave_room_for_each_other),
+        cmocka_unit_test(flags_are_read),
+    };
+    unsetenv("REEVE_CONTROLLERS"); /* NOLINT(concurrency-mt-unsafe) */
+    unsetenv("REEVE_LISTEN");      /* NOLINT(concurrency-mt-unsafe) */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
