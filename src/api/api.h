@@ -31,7 +31,9 @@ struct api_options {
     int64_t keep_ns;                                    /* of history; 0: five minutes */
     struct http_server_stats (*connections)(void *ctx); /* for metrics; NULL: nothing is told of them */
     void *connections_ctx;
-    bool no_aggregation; /* leaves aggregated roles to a controller from outside */
+    void (*metrics)(void *ctx, struct buf *b); /* what else /metrics tells; NULL: nothing */
+    void *metrics_ctx;
+    bool no_aggregation; /* the rules of aggregated roles are what somebody has stored, not what they select */
 };
 
 /* Opens the store, reads what configures the server, creates what every server starts with. ready is called

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/config.h"
 
-#include <stdlib.h>
-
 #include "api/crds.h"
-#include "api/loopback.h"
 #include "api/openapi.h"
 #include "api/schemas.h"
 #include "api/value.h"
 #include "api/watch.h"
 #include "authz/validate.h"
 #include "object/object.h"
-
-#define AGGREGATION_MANAGER "clusterrole-aggregation-controller"
 
 static void complain(struct api *api, const char *what, str namespace, str name, const struct err *err)
 {
@@ -136,81 +131,7 @@ void config_event(struct api *api, const struct store_event *event)
 
 /* ---- Aggregated roles. ---- */
 
-/* A role whose rules on disk are behind; tried again until they are not, or until it is gone. */
-struct catching_up {
-    struct api *api;
-    struct loop_timer again;
-    str name;
-    char text[];
-};
-
-static void catch_up(struct api *api, str name);
-
-static void catch_up_again(void *ctx)
-{
-    struct catching_up *c = ctx;
-    catch_up(c->api, c->name);
-    free(c);
-}
-
-static void caught_up(void *ctx, int status, struct http_headers headers, str body)
-{
-    struct catching_up *c = ctx;
-    (void)headers;
-    (void)body;
-    if (status < 300 || status == 404) {
-        free(c);
-        return;
-    }
-    log_line(c->api->options.log, LOG_WARN, "cannot store the rules of an aggregated role", LOG_STR("name", c->name),
-             LOG_INT("status", status));
-    c->again = (struct loop_timer){.fn = catch_up_again, .ctx = c};
-    loop_timer_set(c->api->options.loop, &c->again, 1000000000);
-}
-
-static struct authz_identity aggregator(void)
-{
-    static const str groups[] = {S_INIT("system:masters"), S_INIT("system:authenticated")};
-    return (struct authz_identity){.user = S("system:serviceaccount:kube-system:" AGGREGATION_MANAGER),
-                                   .groups = {groups, 2}};
-}
-
-/* Stores the rules that the index has computed, as the controller of Kubernetes does: by applying them. */
-static void catch_up(struct api *api, str name)
-{
-    struct arena scratch ARENA_SCOPE = {0};
-    struct rules rules;
-    if (!aggregate_index_rules(api->aggregates, &scratch, name, &rules))
-        return;
-    struct catching_up *c = calloc(1, sizeof *c + name.n + 1);
-    if (!c)
-        abort();
-    c->api = api;
-    memcpy(c->text, name.p, name.n);
-    c->name = (str){c->text, name.n};
-    struct json metadata = json_obj(), role = json_obj();
-    json_add(&scratch, &metadata, S("name"), json_str(name));
-    json_add(&scratch, &role, S("apiVersion"), json_str(S("rbac.authorization.k8s.io/v1")));
-    json_add(&scratch, &role, S("kind"), json_str(S("ClusterRole")));
-    json_add(&scratch, &role, S("metadata"), metadata);
-    json_add(&scratch, &role, S("rules"), rules_to_json(&scratch, rules));
-    struct buf body = {.arena = &scratch};
-    json_encode(&body, &role, 0);
-    struct buf target = {.arena = &scratch};
-    buf_add_str(&target, S("/apis/rbac.authorization.k8s.io/v1/clusterroles/"));
-    percent_encode(&target, name);
-    buf_add_str(&target, S("?fieldManager=" AGGREGATION_MANAGER "&force=true"));
-    struct loopback_call call = {.who = aggregator(),
-                                 .method = S("PATCH"),
-                                 .target = buf_str(&target),
-                                 .content_type = S("application/apply-patch+yaml"),
-                                 .body = buf_str(&body),
-                                 .done = caught_up,
-                                 .ctx = c};
-    loopback_start(api, &call);
-}
-
-/* In force at once, whatever the disk does. */
+/* In force at once. What is stored follows, by the aggregation controller. */
 static void enforce(struct api *api, struct arena *a, const struct aggregate_change *change)
 {
     struct json role;
@@ -231,8 +152,6 @@ void config_settle(struct api *api)
     struct aggregate_changes changes = aggregate_index_settle(api->aggregates, &scratch);
     for (size_t i = 0; i < changes.n; i++)
         enforce(api, &scratch, &changes.p[i]);
-    for (size_t i = 0; i < changes.n; i++)
-        catch_up(api, changes.p[i].name);
 }
 
 /* ---- At start. ---- */

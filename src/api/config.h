@@ -6,7 +6,7 @@
  * Errors: config_load says what cannot be read. Later, an object that cannot be read counts as absent and is logged.
  *
  *   store event ─► config_event ─┬─► authz index
- *                                ├─► aggregates ─► config_settle ─► rules of the aggregates above, at once and on disk
+ *                                ├─► aggregates ─► config_settle ─► rules of the aggregates above are in force at once
  *                                └─► registry, schemas, discovery, OpenAPI, watches */
 #pragma once
 

@@ -300,4 +300,6 @@ void metrics_format(struct api *api, struct buf *b)
     format_store(api, b);
     format_server(api, b);
     format_process(api->metrics, b);
+    if (api->options.metrics)
+        api->options.metrics(api->options.metrics_ctx, b);
 }

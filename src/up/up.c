@@ -10,9 +10,11 @@
 #include "authn/pki.h"
 #include "authn/token.h"
 #include "cli/cli.h"
+#include "controllers/root_ca.h"
 #include "net/address.h"
 #include "net/http.h"
 #include "net/signals.h"
+#include "up/controllers.h"
 #include "up/greeting.h"
 #include "up/hosts.h"
 #include "up/options.h"
@@ -44,10 +46,12 @@ struct up {
     struct token_signer *signer;
     struct http_server *server;
     struct api *api;
+    struct up_controllers *controllers; /* NULL: they do not run (yet) */
     struct signals signals;
     struct loop_timer renewal;
     struct random_pool random;
     str address; /* "127.0.0.1:6443" */
+    struct root_ca *root_ca;
     bool is_ready, is_ending;
     int code; /* of the exit */
 };
@@ -88,6 +92,7 @@ static int take_over(struct up *u, unsigned renewed, struct err *err)
             return code;
         http_server_set_tls(u->server, tls);
         tls_unref(tls);
+        root_ca_set(u->root_ca, pki_ca_pem(u->pki));
     }
     if (u->is_ready && (renewed & (PKI_CA | PKI_ADMIN)))
         code = write_kubeconfig(u, err);
@@ -124,6 +129,14 @@ static void on_drained(void *ctx)
     end(u, CLI_OK);
 }
 
+/* Nothing acts from within any more: what clients have asked for may end. */
+static void drain(void *ctx)
+{
+    struct up *u = ctx;
+    api_drain(u->api);
+    http_server_drain(u->server, DRAIN_NS, on_drained, u);
+}
+
 static void on_signal(void *ctx, int number)
 {
     struct up *u = ctx;
@@ -134,8 +147,10 @@ static void on_signal(void *ctx, int number)
     u->is_ending = true;
     log_line(&u->log, LOG_INFO, "ending", LOG_INT("signal", number));
     loop_timer_cancel(u->loop, &u->renewal);
-    api_drain(u->api);
-    http_server_drain(u->server, DRAIN_NS, on_drained, u);
+    if (u->controllers)
+        up_controllers_stop(u->controllers, drain, u);
+    else
+        drain(u);
 }
 
 /* ---- The beginning. ---- */
@@ -214,13 +229,29 @@ static void greet(struct up *u)
         greeting_show(&(struct greeting){server, u->options.kubeconfig, u->options.data_dir, false});
 }
 
+static int start_controllers(struct up *u, struct err *err)
+{
+    if (u->options.no_controllers)
+        return 0;
+    struct up_controllers_options options = {
+        .api = u->api, .loop = u->loop, .log = &u->log, .random = random_of_pool(&u->random), .root_ca = u->root_ca};
+    return up_controllers_start(&options, &u->controllers, err);
+}
+
+static void write_metrics(void *ctx, struct buf *b)
+{
+    struct up *u = ctx;
+    if (u->controllers)
+        up_controllers_metrics(u->controllers, b);
+}
+
 static void on_ready(void *ctx, const struct err *failure)
 {
     struct up *u = ctx;
     struct err err = failure ? *failure : (struct err){0};
     if (u->is_ending)
         return;
-    if (failure || write_kubeconfig(u, &err) < 0) {
+    if (failure || write_kubeconfig(u, &err) < 0 || start_controllers(u, &err) < 0) {
         complain(&err);
         end(u, CLI_FAILED);
         return;
@@ -231,6 +262,7 @@ static void on_ready(void *ctx, const struct err *failure)
 
 static int open_api(struct up *u, struct err *err)
 {
+    u->root_ca = root_ca_new(pki_ca_pem(u->pki));
     struct api_options options = {
         .loop = u->loop,
         .data_dir = u->options.data_dir,
@@ -241,6 +273,8 @@ static int open_api(struct up *u, struct err *err)
         .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki)), /* lives longer than a renewal */
         .address = u->address,
         .no_aggregation = u->options.no_controllers,
+        .metrics = write_metrics,
+        .metrics_ctx = u,
     };
     return api_open(&options, on_ready, u, &u->api, err);
 }
@@ -275,6 +309,8 @@ static int start(struct up *u, struct err *err)
 static void stop(struct up *u)
 {
     http_server_free(u->server);
+    up_controllers_free(u->controllers);
+    root_ca_free(u->root_ca);
     if (u->api)
         api_close(u->api);
     token_signer_free(u->signer);
