@@ -8,12 +8,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-void row_print(const char *what, double figure, const char *unit, const char *target)
-{
-    printf("%-66s %9.*f %-4s %s\n", what, figure < 10 ? 2 : figure < 100 ? 1 : 0, figure, unit, target);
-    (void)fflush(stdout);
-}
-
 static const struct {
     const char *name;
     void (*run)(const char *binary);

@@ -90,7 +90,7 @@ static void call(struct slot *s, const struct question *q)
         {S_INIT("User-Agent"), S_INIT("kubectl/v1.32.4 (linux/amd64) kubernetes/59526cd")},
         {S_INIT("Accept"), q->accept.n ? q->accept : S("application/json")},
         {S_INIT("Accept-Encoding"), S_INIT("gzip")},
-        {S_INIT("Content-Type"), S_INIT("application/json")},
+        {S_INIT("Content-Type"), q->content_type.n ? q->content_type : S("application/json")},
     };
     struct http_request request = {
         .method = q->method.n ? q->method : S("GET"),

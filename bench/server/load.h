@@ -16,8 +16,9 @@ void links_close(struct links *l);
 struct question {
     str method; /* empty: GET */
     str target;
-    str accept; /* empty: JSON */
-    str body;   /* JSON */
+    str accept;       /* empty: JSON */
+    str body;         /* JSON */
+    str content_type; /* of the body; empty: application/json */
 };
 
 /* On the first connection; the body of the answer, whose status must be 2xx. */

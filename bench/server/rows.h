@@ -7,9 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-
-/* "what    figure unit    (target)". */
-void row_print(const char *what, double figure, const char *unit, const char *target);
+#include "server.h"
 
 void rows_start(const char *binary);
 void rows_crds(const char *binary);

@@ -31,6 +31,12 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+void row_print(const char *what, double figure, const char *unit, const char *target)
+{
+    printf("%-66s %9.*f %-4s %s\n", what, figure < 10 ? 2 : figure < 100 ? 1 : 0, figure, unit, target);
+    (void)fflush(stdout);
+}
+
 double bench_median(double *values, size_t n)
 {
     qsort(values, n, sizeof *values, by_value);
@@ -111,23 +117,30 @@ void server_init(struct server *s, const char *binary)
     bench_must(loop_new(&s->loop, &err) == 0, err.msg);
 }
 
-/* Its standard output ends up in *ret_out; what it complains about, in ours. */
-static void spawn(struct server *s, struct arena *a, int *ret_out)
+/* Its standard output goes to out; what it complains about, to the end of a file. */
+static pid_t spawn(const char *binary, const char *const *argv, const char *log, int out)
+{
+    posix_spawn_file_actions_t files;
+    pid_t pid;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    errno = posix_spawn(&pid, binary, &files, NULL, (char *const *)argv, environ);
+    bench_must(errno == 0, binary);
+    posix_spawn_file_actions_destroy(&files);
+    return pid;
+}
+
+/* Its standard output ends up in *ret_out. */
+static void spawn_server(struct server *s, struct arena *a, int *ret_out)
 {
     char *data = str_cstr(a, str_fmt(a, "%s/data", s->dir));
     char *kubeconfig = str_cstr(a, str_fmt(a, "%s/kubeconfig", s->dir));
-    const char *argv[] = {"reeve",       "up",           "--data-dir", data, "--listen",
-                          "127.0.0.1:0", "--kubeconfig", kubeconfig,   NULL};
-    char *log = str_cstr(a, str_fmt(a, "%s/log", s->dir));
-    posix_spawn_file_actions_t files;
+    const char *argv[] = {"reeve",       "up",           "--data-dir", data,    "--listen",
+                          "127.0.0.1:0", "--kubeconfig", kubeconfig,   s->flag, NULL};
     int out[2];
     bench_must(pipe2(out, O_CLOEXEC) == 0, "pipe");
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    errno = posix_spawn(&s->pid, s->binary, &files, NULL, (char *const *)argv, environ);
-    bench_must(errno == 0, s->binary);
-    posix_spawn_file_actions_destroy(&files);
+    s->pid = spawn(s->binary, argv, str_cstr(a, str_fmt(a, "%s/log", s->dir)), out[1]);
     close(out[1]);
     *ret_out = out[0];
 }
@@ -138,7 +151,7 @@ double server_start(struct server *s)
     double start = bench_now();
     char greeting[16];
     int out;
-    spawn(s, &scratch, &out);
+    spawn_server(s, &scratch, &out);
     bench_must(read(out, greeting, sizeof greeting) > 0, "the server did not start");
     read_kubeconfig(s);
     struct links *link = links_open(s, 1, false);
@@ -149,11 +162,16 @@ double server_start(struct server *s)
     return took;
 }
 
-void server_stop(struct server *s)
+static void stop(pid_t pid)
 {
     int status = 0;
-    bench_must(kill(s->pid, SIGTERM) == 0 && waitpid(s->pid, &status, 0) == s->pid, "end the server");
-    bench_must(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the server did not end well");
+    bench_must(kill(pid, SIGTERM) == 0 && waitpid(pid, &status, 0) == pid, "end a process");
+    bench_must(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process did not end well");
+}
+
+void server_stop(struct server *s)
+{
+    stop(s->pid);
     s->pid = 0;
 }
 
@@ -176,11 +194,11 @@ void server_done(struct server *s)
     arena_done(&s->arena);
 }
 
-double server_cpu(const struct server *s)
+static double cpu_of(pid_t pid)
 {
     clockid_t clock;
     struct timespec t;
-    bench_must(clock_getcpuclockid(s->pid, &clock) == 0 && clock_gettime(clock, &t) == 0, "CPU time");
+    bench_must(clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0, "CPU time");
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -192,9 +210,69 @@ static double kilobytes(str status, str name)
     return (double)n * 1024;
 }
 
-struct server_memory server_memory(const struct server *s)
+static struct server_memory memory_of(pid_t pid)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    str status = read_all(&scratch, str_cstr(&scratch, str_fmt(&scratch, "/proc/%d/status", (int)s->pid)));
+    str status = read_all(&scratch, str_cstr(&scratch, str_fmt(&scratch, "/proc/%d/status", (int)pid)));
     return (struct server_memory){kilobytes(status, S("RssAnon")), kilobytes(status, S("RssFile"))};
+}
+
+double server_cpu(const struct server *s)
+{
+    return cpu_of(s->pid);
+}
+
+struct server_memory server_memory(const struct server *s)
+{
+    return memory_of(s->pid);
+}
+
+/* ---- Helpers. ---- */
+
+enum { WORDS_MAX = 16 };
+
+struct helper helper_start(struct server *s, const char *const *words)
+{
+    struct helper h = {.log = str_cstr(&s->arena, str_fmt(&s->arena, "%s/log-%s", s->dir, words[0]))};
+    const char *argv[WORDS_MAX + 4] = {"reeve"};
+    size_t n = 1;
+    for (; words[n - 1]; n++) {
+        bench_must(n <= WORDS_MAX, "too many words");
+        argv[n] = words[n - 1];
+    }
+    argv[n++] = "--kubeconfig";
+    argv[n] = str_cstr(&s->arena, str_fmt(&s->arena, "%s/kubeconfig", s->dir));
+    h.pid = spawn(s->binary, argv, h.log, STDOUT_FILENO);
+    return h;
+}
+
+str helper_said(struct helper *h, struct arena *a, str name)
+{
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    for (;;) {
+        struct arena scratch ARENA_SCOPE = {0};
+        str text = access(h->log, R_OK) == 0 ? read_all(&scratch, h->log) : (str){0}, value = {0}, rest;
+        ptrdiff_t at = str_find(text, name);
+        if (at >= 0 && str_cut(str_from(text, (size_t)at + name.n), '\n', &value, &rest)) {
+            str_cut(value, ' ', &value, &rest);
+            return str_dup(a, value);
+        }
+        bench_must(waitpid(h->pid, NULL, WNOHANG) == 0, text.n ? str_cstr(&scratch, text) : "a process ended early");
+        nanosleep(&pause, NULL);
+    }
+}
+
+double helper_cpu(const struct helper *h)
+{
+    return cpu_of(h->pid);
+}
+
+struct server_memory helper_memory(const struct helper *h)
+{
+    return memory_of(h->pid);
+}
+
+void helper_stop(struct helper *h)
+{
+    stop(h->pid);
 }

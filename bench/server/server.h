@@ -15,6 +15,7 @@ struct tls_context;
 
 struct server {
     const char *binary;
+    const char *flag; /* one more for reeve up; NULL: none */
     struct arena arena;
     struct loop *loop;
     char *dir;
@@ -35,6 +36,9 @@ static inline void bench_must(bool ok, const char *what)
         bench_die(what);
 }
 
+/* "what    figure unit    (target)". */
+void row_print(const char *what, double figure, const char *unit, const char *target);
+
 /* Sorts. */
 double bench_median(double *values, size_t n);
 double bench_now(void);
@@ -50,3 +54,18 @@ void server_done(struct server *s);
 /* Seconds of CPU time since it began, of all its threads, the kernel's share included. */
 double server_cpu(const struct server *s);
 struct server_memory server_memory(const struct server *s);
+
+/* ---- Another process of the same program, with the server's kubeconfig. ---- */
+
+struct helper {
+    pid_t pid;
+    char *log; /* a file */
+};
+
+/* words: what follows "reeve"; NULL at the end. --kubeconfig is added. */
+struct helper helper_start(struct server *s, const char *const *words);
+/* What stands behind "name" in its log, up to the next blank; waits for it. In the arena. */
+str helper_said(struct helper *h, struct arena *a, str name);
+double helper_cpu(const struct helper *h);
+struct server_memory helper_memory(const struct helper *h);
+void helper_stop(struct helper *h);
