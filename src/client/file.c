@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void close_fd(int *fd)
+static void close_fd(const int *fd)
 {
     if (*fd >= 0)
         close(*fd);

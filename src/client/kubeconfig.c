@@ -6,7 +6,6 @@
 #include "json/base64.h"
 #include "json/yaml.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- Fields. ---- */
@@ -280,7 +279,7 @@ static str exec_config(struct arena *a, const struct json *cluster)
     json_each_item(extensions, e)
     {
         const struct json *extension = json_get(e, S("extension"));
-        if (!str_eq(json_get_text(e, S("name")), S("client.authentication.k8s.io/exec")) || json_is_null(extension))
+        if (extension == NULL || !str_eq(json_get_text(e, S("name")), S("client.authentication.k8s.io/exec")))
             continue;
         json_encode(&text, extension, JSON_SORTED);
         break;
@@ -389,9 +388,10 @@ static int read_document(struct reader *r, const struct json *doc)
 /* A decoder's text may quote what it could not read, and a password that starts with a star is an unknown anchor. */
 static void hide_quotes(struct err *err)
 {
-    size_t n = strcspn(err->msg, "'\"`");
-    if (err->msg[n])
-        (void)snprintf(err->msg + n, sizeof err->msg - n, "…");
+    struct err whole = *err;
+    size_t n = strcspn(whole.msg, "'\"`");
+    if (whole.msg[n])
+        err_set(err, whole.code, "%.*s…", (int)n, whole.msg);
 }
 
 int kubeconfig_add(struct kubeconfig *k, const struct kubeconfig_file *file, struct err *err)

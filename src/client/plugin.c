@@ -183,6 +183,8 @@ int plugin_start(struct loop *l, const struct plugin_options *options, struct pl
         plugin_free(p);
         return err->code;
     }
+    p->options.command = NULL; /* the caller's, and used up */
+    p->options.argv = p->options.env = NULL;
     *ret = p;
     return 0;
 }

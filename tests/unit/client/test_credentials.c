@@ -164,8 +164,9 @@ static void take(void *ctx, const struct credentials_now *now, const struct err 
     a->times++;
     a->failed = err != NULL;
     assert_true((now == NULL) == (err != NULL));
-    if (err) {
-        a->err = *err;
+    if (now == NULL) {
+        if (err)
+            a->err = *err;
         return;
     }
     struct buf b = {.arena = a->arena};
