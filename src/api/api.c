@@ -6,6 +6,8 @@
 #include "api/config.h"
 #include "api/crds.h"
 #include "api/discovery.h"
+#include "api/loopback.h"
+#include "api/loopback_client.h"
 #include "api/metrics.h"
 #include "api/openapi.h"
 #include "api/pipeline.h"
@@ -218,7 +220,11 @@ void api_close(struct api *api)
     struct server *s = of_api(api);
     seed_free(api->seed);
     api->seed = NULL;
+    api_drain(api);
+    loopback_client_detach(api);
+    loopback_close(api);
     store_close(api->store);
+    loop_post_cancel(api->options.loop, &s->wake); /* the store's writer has ended, but may have rung before */
     crds_free(api->crds);
     watch_hub_free(api->watches);
     discovery_free(api->discovery);

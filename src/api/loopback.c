@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/loopback.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "api/pipeline.h"
@@ -9,13 +10,16 @@
 struct loopback {
     struct http_exchange x;
     struct loopback_call call;
-    struct loop *loop;
+    struct api *api;
+    struct loopback *next, **link; /* among the streams of the server */
     struct loop_work pump;
     struct http_source source;
     struct buf body;
     int status;
     bool is_entering; /* inside loopback_start: the caller does not have the handle yet */
-    bool is_streaming, is_pumping, is_over, is_cancelled, is_delivered;
+    bool is_streaming, is_over, is_cancelled, is_delivered;
+    bool is_waiting; /* for its pump, which is deferred */
+    bool is_pumping;
 };
 
 enum { ROOM = 64 * 1024 };
@@ -31,6 +35,13 @@ static void release(struct loopback *l)
 {
     if (!l->is_over || l->is_pumping || l->is_entering)
         return;
+    if (l->is_waiting)
+        loop_defer_cancel(l->api->options.loop, &l->pump);
+    if (l->link) {
+        *l->link = l->next;
+        if (l->next)
+            l->next->link = l->link;
+    }
     if (l->x.gone)
         l->x.gone(&l->x);
     buf_done(&l->body);
@@ -59,6 +70,8 @@ static void pump(struct loop_work *w)
 {
     struct loopback *l = (struct loopback *)((char *)w - offsetof(struct loopback, pump));
     enum http_fill fill = HTTP_MORE;
+    l->is_waiting = false;
+    l->is_pumping = true;
     while (!l->is_over && fill == HTTP_MORE) {
         size_t before = l->body.n;
         fill = l->source.fill(l->source.ctx, &l->x, &l->body, ROOM);
@@ -79,11 +92,11 @@ static void pump(struct loop_work *w)
 static void resume(struct http_exchange *x)
 {
     struct loopback *l = of_exchange(x);
-    if (!l->is_streaming || l->is_pumping || l->is_over)
+    if (!l->is_streaming || l->is_waiting || l->is_over)
         return;
-    l->is_pumping = true;
+    l->is_waiting = true;
     l->pump.fn = pump;
-    loop_defer(l->loop, &l->pump);
+    loop_defer(l->api->options.loop, &l->pump);
 }
 
 static void stream(struct http_exchange *x, int status, struct http_headers headers, struct http_source source)
@@ -93,6 +106,11 @@ static void stream(struct http_exchange *x, int status, struct http_headers head
     l->is_streaming = true;
     l->status = status;
     l->source = source;
+    l->next = l->api->loopbacks;
+    l->link = &l->api->loopbacks;
+    if (l->next)
+        l->next->link = &l->next;
+    l->api->loopbacks = l;
     resume(x);
 }
 
@@ -147,7 +165,7 @@ struct loopback *loopback_start(struct api *api, const struct loopback_call *cal
         abort();
     struct arena *a = &l->x.arena;
     l->call = *call;
-    l->loop = api->options.loop;
+    l->api = api;
     str target = str_dup(a, call->target);
     str_cut(target, '?', &l->x.path, &l->x.query);
     l->x.carrier = &carrier;
@@ -173,6 +191,16 @@ void loopback_cancel(struct loopback *l)
         return; /* stays until it is answered */
     l->is_over = true;
     release(l);
+}
+
+void loopback_close(struct api *api)
+{
+    while (api->loopbacks) {
+        struct loopback *l = api->loopbacks;
+        assert(!l->is_pumping);
+        deliver(l, 0, (struct http_headers){0}, (str){0});
+        release(l);
+    }
 }
 
 struct authz_identity loopback_self(void)

@@ -20,7 +20,7 @@ struct loopback_call {
     str body;
     /* Pieces of an answer that streams, as they come; NULL: they are collected for done. */
     void (*piece)(void *ctx, str bytes);
-    /* The whole answer; status 0 when a stream was cut off. Borrowed during the call. */
+    /* The whole answer; status 0 when a stream was cut off, be it because the server closes. Borrowed during the call. */
     void (*done)(void *ctx, int status, struct http_headers headers, str body);
     void *ctx;
 };
@@ -29,6 +29,8 @@ struct loopback_call {
 struct loopback *loopback_start(struct api *api, const struct loopback_call *call);
 /* Hangs up, as a client that goes away: done is not called. */
 void loopback_cancel(struct loopback *l);
+/* Cuts all streams off; for api_close. Not from within a call back of one. */
+void loopback_close(struct api *api);
 /* The identity of the server's own housekeeping: system:apiserver in system:masters. */
 struct authz_identity loopback_self(void);
 struct authz_identity loopback_dup_identity(struct arena *a, const struct authz_identity *who);

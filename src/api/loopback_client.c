@@ -7,7 +7,9 @@
 
 struct loopback_transport {
     struct transport base; /* first */
-    struct api *api;
+    struct loop *loop;
+    struct api *api;                         /* NULL: it was closed */
+    struct loopback_transport *next, **link; /* among those of the server */
     struct arena arena;
     struct authz_identity who;
     str user_agent;
@@ -84,7 +86,7 @@ static void on_done(void *ctx, int status, struct http_headers headers, str body
                                      .retry_after_ns = retry_after(headers),
                                      .body = body};
     if (status == 0) {
-        err_set(&call->err, ERR_UNAVAILABLE, "the server has cut its answer off");
+        err_set(&call->err, ERR_UNAVAILABLE, "the server of this process has ended the call");
         answer->err = &call->err;
     } else if (body.n > CLIENT_ANSWER_BYTES) {
         err_set(&call->err, ERR_TOO_LARGE, "the answer is larger than %d bytes", CLIENT_ANSWER_BYTES);
@@ -97,7 +99,7 @@ static void on_done(void *ctx, int status, struct http_headers headers, str body
     answer->content_type = str_dup(&call->arena, answer->content_type);
     answer->body = str_dup(&call->arena, answer->body);
     call->later.fn = on_later;
-    loop_defer(call->transport->api->options.loop, &call->later);
+    loop_defer(call->transport->loop, &call->later);
 }
 
 /* ---- Calls. ---- */
@@ -113,6 +115,10 @@ static struct transport_call *start(struct transport *t, const struct client_req
     call->listener = *listener;
     call->ctx = ctx;
     call->is_starting = true;
+    if (lt->api == NULL) {
+        on_done(call, 0, (struct http_headers){0}, (str){0});
+        return call;
+    }
     call->at = loopback_start(lt->api, &(struct loopback_call){.who = lt->who,
                                                                .method = request->method,
                                                                .target = request->target,
@@ -137,15 +143,32 @@ static void cancel(struct transport *t, struct transport_call *call)
     if (call->at)
         loopback_cancel(call->at);
     else
-        loop_defer_cancel(call->transport->api->options.loop, &call->later);
+        loop_defer_cancel(call->transport->loop, &call->later);
     release(call);
+}
+
+static void leave(struct loopback_transport *lt)
+{
+    if (lt->api == NULL)
+        return;
+    *lt->link = lt->next;
+    if (lt->next)
+        lt->next->link = lt->link;
+    lt->api = NULL;
 }
 
 static void free_transport(struct transport *t)
 {
     struct loopback_transport *lt = (struct loopback_transport *)t;
+    leave(lt);
     arena_done(&lt->arena);
     free(lt);
+}
+
+void loopback_client_detach(struct api *api)
+{
+    while (api->transports)
+        leave(api->transports);
 }
 
 /* ---- Making one. ---- */
@@ -157,7 +180,13 @@ struct transport *loopback_client_new(struct api *api, const struct loopback_cli
     if (lt == NULL)
         abort();
     lt->base.ops = &ops;
+    lt->loop = api->options.loop;
     lt->api = api;
+    lt->next = api->transports;
+    lt->link = &api->transports;
+    if (lt->next)
+        lt->next->link = &lt->next;
+    api->transports = lt;
     lt->who = loopback_dup_identity(&lt->arena, &options->who);
     lt->user_agent = str_dup(&lt->arena, options->user_agent);
     return &lt->base;

@@ -5,7 +5,8 @@
  * Threads: the loop thread.
  * Errors: as in client/client.h.
  *
- * The client must be stopped, better freed, before api_close; api_drain ends its watches as it does those of others. */
+ * api_drain ends the watches of its clients as it does those of others. After api_close they are told that there is no server
+ * any more; they may be freed before or after it. */
 #pragma once
 
 #include "api/server.h"
@@ -19,3 +20,5 @@ struct loopback_client_options {
 struct transport *loopback_client_new(struct api *api, const struct loopback_client_options *options);
 /* As the ServiceAccount of this name, with the groups its tokens would have. */
 struct transport *loopback_client_new_account(struct api *api, str namespace, str name);
+/* For api_close: nobody reaches this server any more. */
+void loopback_client_detach(struct api *api);

@@ -16,6 +16,8 @@
 
 struct crds;
 struct discovery;
+struct loopback;
+struct loopback_transport;
 struct metrics;
 struct openapi;
 struct schemas;
@@ -41,7 +43,9 @@ struct api {
     struct config_tables {       /* config.h */
         uint32_t roles, role_bindings, cluster_roles, cluster_role_bindings, crds;
     } tables;
-    struct write *crd_writes; /* write_crd.c: writes of CRDs on their way to the store, or waiting for each other */
+    struct write *crd_writes;   /* write_crd.c: writes of CRDs on their way to the store, or waiting for each other */
+    struct loopback *loopbacks; /* loopback.c: calls that stream */
+    struct loopback_transport *transports; /* loopback_client.c: of clients within the process */
     bool is_ready, is_draining;
     size_t n_requests; /* at work */
 };

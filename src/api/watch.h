@@ -22,7 +22,7 @@ void watch_start(struct api_request *r);
 void watch_publish(struct watch_hub *hub, const struct store_event *event);
 /* The kind is no longer what it was (its CRD changed or went): its watches end. */
 void watch_end_kind(struct watch_hub *hub, uint32_t table);
-/* Ends all watches; the server goes away. */
+/* Ends all watches, and all waiting for revisions: the server goes away. */
 void watch_drain(struct watch_hub *hub);
 size_t watch_count(const struct watch_hub *hub);
 

@@ -252,17 +252,6 @@ void watch_end_kind(struct watch_hub *hub, uint32_t table)
     }
 }
 
-void watch_drain(struct watch_hub *hub)
-{
-    size_t at = 0;
-    str key;
-    void *group;
-    hub->is_draining = true;
-    while (map_next(&hub->groups, &at, &key, &group))
-        for (struct watch *w = ((struct watch_group *)group)->first; w; w = w->next)
-            watch_end(w);
-}
-
 /* ---- Waiting for a revision. ---- */
 
 static void await_over(void *ctx)
@@ -284,4 +273,22 @@ void watch_await(struct watch_hub *hub, struct watch_await *w, rev wanted, void 
         w->next->back = &w->next;
     hub->awaits = w;
     loop_timer_set(hub->api->options.loop, &w->timer, WATCH_AWAIT_SECONDS * INT64_C(1000000000));
+}
+
+/* ---- The end. ---- */
+
+void watch_drain(struct watch_hub *hub)
+{
+    size_t at = 0;
+    str key;
+    void *group;
+    hub->is_draining = true;
+    while (map_next(&hub->groups, &at, &key, &group))
+        for (struct watch *w = ((struct watch_group *)group)->first; w; w = w->next)
+            watch_end(w);
+    while (hub->awaits) {
+        struct watch_await *w = hub->awaits;
+        loop_timer_cancel(hub->api->options.loop, &w->timer);
+        await_over(w);
+    }
 }

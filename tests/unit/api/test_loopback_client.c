@@ -277,6 +277,8 @@ static void listen(struct client *c, struct ear *e, const char *target)
 {
     static const struct client_listener listener = {hear_data, hear_end};
     struct client_request request = {.method = S("GET"), .target = str_of(target)};
+    e->ends = 0;
+    e->data.n = 0;
     e->call = client_start(c, &request, &listener, e);
     assert_int_equal(e->ends + (int)e->data.n, 0);
 }
@@ -333,6 +335,66 @@ static void refusals_are_collected(void **state)
     buf_done(&e.data);
 }
 
+static void close_server(struct site *s)
+{
+    api_close(s->api);
+    s->api = NULL;
+}
+
+/* Whatever is at work when the server closes: a watch, one that has just been given work, one that its client has just left, and
+ * a read that waits for a revision that will not come. */
+static void start_all(struct site *s, struct ear *ears)
+{
+    listen(s->client, &ears[0], WATCH);
+    while (!ears[0].data.n)
+        loop_turn(s->loop, -1);
+    listen(s->client, &ears[1], WATCH);
+    listen(s->client, &ears[2], WATCH);
+    client_cancel(ears[2].call);
+    listen(s->client, &ears[3], "/api/v1/namespaces/default?resourceVersion=1000000");
+    loop_turn(s->loop, 0);
+    listen(s->client, &ears[4], WATCH);
+}
+
+static void a_server_may_close_before_its_clients(void **state)
+{
+    struct site *s = *state;
+    struct ear ears[5] = {0}, late = {0};
+    start_all(s, ears);
+    close_server(s);
+    for (int i = 0; i < 3; i++)
+        loop_turn(s->loop, 0);
+    assert_int_equal(ears[0].ends, 1);
+    assert_int_equal(ears[0].status, 0);
+    assert_int_equal(ears[1].ends, 1);
+    assert_int_equal(ears[2].ends, 0);
+    assert_int_equal(ears[3].ends, 1);
+    assert_int_equal(ears[3].status, 504);
+    assert_int_equal(ears[4].ends, 1);
+    listen(s->client, &late, WATCH);
+    loop_turn(s->loop, 0);
+    assert_int_equal(late.ends, 1);
+    assert_int_equal(late.status, 0);
+    listen(s->client, &late, WATCH); /* tear_down frees the client with it */
+    for (int i = 0; i < 5; i++)
+        buf_done(&ears[i].data);
+}
+
+static void a_client_may_go_right_before_its_server(void **state)
+{
+    struct site *s = *state;
+    struct ear ears[5] = {0};
+    start_all(s, ears);
+    client_stop(s->client);
+    close_server(s);
+    for (int i = 0; i < 3; i++)
+        loop_turn(s->loop, 0);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(ears[i].ends, 0);
+        buf_done(&ears[i].data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +405,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(watches_bring_events, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listeners_may_cancel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refusals_are_collected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_server_may_close_before_its_clients, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_client_may_go_right_before_its_server, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
