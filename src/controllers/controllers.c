@@ -4,10 +4,12 @@
 #include <assert.h>
 
 #include "controllers/aggregation/aggregation.h"
+#include "controllers/garbage/garbage.h"
 #include "controllers/namespaces/namespaces.h"
 
 static const struct controller_row *const rows[] = {
     &aggregation_row,
+    &garbage_row,
     &namespaces_accounts_row,
     &namespaces_deletion_row,
     &namespaces_root_ca_row,
