@@ -10,6 +10,7 @@
 #include "authn/token.h"
 #include "cases/case.h"
 #include "cases/match.h"
+#include "cases/objects.h"
 #include "control/control.h"
 #include "controllers/controllers.h"
 #include "controllers/root_ca.h"
@@ -44,6 +45,7 @@ struct world {
     bool is_ready, has_failed, is_stopped;
     char dir[64];
     struct match match;
+    struct objects objects;
     const struct case_section *request; /* the last one */
     bool is_done;
     int status;
@@ -65,11 +67,11 @@ static bool wait_for(struct world *w, const bool *flag)
     return *flag;
 }
 
-/* The sum of a metric over the controllers, or of those with this label. */
-static int64_t sum_of(struct world *w, str metric, str label)
+/* The sum of a metric over the controllers, or of those with this label; ret_n: how many lines that were, may be NULL. */
+static int64_t sum_of(struct world *w, str metric, str label, int64_t *ret_n)
 {
     struct buf text = {0};
-    int64_t sum = 0, n;
+    int64_t sum = 0, lines = 0, n;
     str rest, line, value;
     control_metrics_write(w->control, &text);
     for (rest = buf_str(&text); rest.n;) {
@@ -77,17 +79,26 @@ static int64_t sum_of(struct world *w, str metric, str label)
         if (!str_has_prefix(line, metric) || (label.n && str_find(line, label) < 0) ||
             !str_cut(line, '}', &line, &value))
             continue;
+        lines++;
         if (str_to_int64(str_trim(value), &n))
             sum += n;
     }
     buf_done(&text);
+    if (ret_n)
+        *ret_n = lines;
     return sum;
+}
+
+static bool is_synced(struct world *w)
+{
+    int64_t informers, synced = sum_of(w, S("reeve_informer_synced{"), (str){0}, &informers);
+    return synced == informers;
 }
 
 static bool is_busy(struct world *w)
 {
-    return store_pending(w->api->store) || !control_is_synced(w->control) ||
-           sum_of(w, S("workqueue_depth{"), (str){0}) || sum_of(w, S("controller_runtime_active_workers{"), (str){0});
+    return store_pending(w->api->store) || !is_synced(w) || sum_of(w, S("workqueue_depth{"), (str){0}, NULL) ||
+           sum_of(w, S("controller_runtime_active_workers{"), (str){0}, NULL);
 }
 
 static void settle(struct world *w)
@@ -197,6 +208,8 @@ static void start_controllers(struct world *w)
     w->control = control_new(&options);
     struct controller_env env = {
         .control = w->control,
+        .loop = w->loop,
+        .clock = w->clock,
         .reader = add_reader(w),
         .is_embedded = case_find(w->c, NULL, S("remote")) == NULL,
         .root_ca = w->root_ca,
@@ -280,9 +293,27 @@ static str take_type(str *text)
     return type;
 }
 
-static void ask(struct world *w, const struct case_section *s)
+static void send(struct world *w, const struct objects_request *request)
 {
     static const str masters[] = {S_INIT("system:masters"), S_INIT("system:authenticated")};
+    struct loopback_call call = {.who = {.user = S("admin"), .groups = {masters, 2}},
+                                 .method = request->method,
+                                 .target = request->target,
+                                 .content_type = request->content_type,
+                                 .body = request->body,
+                                 .done = answered,
+                                 .ctx = w};
+    w->is_done = false;
+    w->body.n = 0;
+    loopback_start(w->api, &call);
+    if (!wait_for(w, &w->is_done)) {
+        case_fail(w->c, w->request, "no answer");
+        exit(1); /* the server still holds what would be freed */
+    }
+}
+
+static void ask(struct world *w, const struct case_section *s)
+{
     str text = match_fill(&w->match, s->text), first, method, target;
     str_cut(text, '\n', &first, &text);
     if (!str_cut(first, ' ', &method, &target)) {
@@ -290,21 +321,8 @@ static void ask(struct world *w, const struct case_section *s)
         return;
     }
     str type = take_type(&text);
-    struct loopback_call call = {.who = {.user = S("admin"), .groups = {masters, 2}},
-                                 .method = method,
-                                 .target = str_trim(target),
-                                 .content_type = type,
-                                 .body = text,
-                                 .done = answered,
-                                 .ctx = w};
     w->request = s;
-    w->is_done = false;
-    w->body.n = 0;
-    loopback_start(w->api, &call);
-    if (!wait_for(w, &w->is_done)) {
-        case_fail(w->c, s, "no answer");
-        exit(1); /* the server still holds what would be freed */
-    }
+    send(w, &(struct objects_request){method, str_trim(target), type, text});
 }
 
 /* Names are only bound by an answer that is as expected. */
@@ -346,9 +364,43 @@ static void count_visits(struct world *w, const struct case_section *s)
 {
     settle(w);
     str label = str_fmt(w->a, "controller=\"%.*s\"", STR(str_trim(s->args)));
-    int64_t now = sum_of(w, S("controller_runtime_reconcile_total{"), label);
+    int64_t now = sum_of(w, S("controller_runtime_reconcile_total{"), label, NULL);
     case_expect(w->c, s, str_fmt(w->a, "%lld", (long long)(now - w->visits)));
     w->visits = now;
+}
+
+/* ---- What steps about objects need, see objects.h. ---- */
+
+static int ask_for_objects(void *ctx, const struct objects_request *request, struct json *ret)
+{
+    struct world *w = ctx;
+    send(w, request);
+    if (json_decode(w->a, buf_str(&w->body), NULL, NULL, ret, NULL) < 0)
+        *ret = json_null();
+    return w->status;
+}
+
+static void settle_for_objects(void *ctx)
+{
+    settle(ctx);
+}
+
+static void pass_time(void *ctx, int64_t ns)
+{
+    struct world *w = ctx;
+    clock_fake_advance(&w->time, ns);
+}
+
+static bool step_on_objects(struct world *w, const struct case_section *s)
+{
+    struct objects_door door = {.c = w->c,
+                                .match = &w->match,
+                                .registry = w->api->registry,
+                                .ask = ask_for_objects,
+                                .settle = settle_for_objects,
+                                .pass_time = pass_time,
+                                .ctx = w};
+    return objects_step(&w->objects, &door, s);
 }
 
 /* ---- Cases. ---- */
@@ -374,7 +426,7 @@ static void step(struct world *w, const struct case_section *s)
         stop_controllers(w);
     } else if (str_eq(s->name, S("start"))) {
         start_controllers(w);
-    } else if (!str_eq(s->name, S("note")) && !str_eq(s->name, S("remote"))) {
+    } else if (!str_eq(s->name, S("note")) && !str_eq(s->name, S("remote")) && !step_on_objects(w, s)) {
         case_fail(w->c, s, "what is \"%.*s\"?", STR(s->name));
     }
 }

@@ -18,6 +18,7 @@
  *     --- visits CONTROLLER           all is settled; what must be behind it is how often the controller has worked since the last
  *     N                               time that this was asked, or since the beginning
  *     --- note …                      says something to the reader
+ *     --- create, delete, patch, left, events     see objects.h
  *
  * The server is the controllers' own unless the case begins with "--- remote": then they take it for one of many processes. */
 #pragma once
