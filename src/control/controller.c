@@ -14,8 +14,8 @@ enum {
     WORKERS = 2,
     ARENA_KEPT = 256 * 1024, /* bytes that a worker keeps from one visit to the next */
 /* Enough for trees of JSON_MAX_DEPTH, which are walked by functions that call themselves. Only pages that are touched take
-     * memory. The sanitizers' frames are several times as large. */
-#if defined(BASE_ASAN) || defined(__SANITIZE_THREAD__)
+     * memory. The frames of the address sanitizer are several times as large. */
+#ifdef BASE_ASAN
     STACK_BYTES = 8 * 1024 * 1024,
 #else
     STACK_BYTES = 1024 * 1024,

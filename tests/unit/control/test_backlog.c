@@ -141,14 +141,14 @@ static void figures_are_those_of_client_go(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
     struct backlog *b = make(&a);
-    backlog_add(b, S("x"), 0);
-    backlog_add(b, S("x"), 0); /* waits already: no addition */
-    backlog_add(b, S("y"), 0);
-    assert_takes(b, 2 * SECOND, "x");
-    assert_takes(b, 3 * SECOND, "y");
-    backlog_add(b, S("x"), 4 * SECOND);                /* one more to do, though it cannot be taken yet */
-    backlog_add_at(b, S("z"), 9 * SECOND, 4 * SECOND); /* counted as a retry, whatever it is for */
-    struct backlog_stats s = backlog_stats(b, 5 * SECOND);
+    backlog_add(b, S("x"), 1 * SECOND);
+    backlog_add(b, S("x"), 2 * SECOND); /* waits already: no addition */
+    backlog_add(b, S("y"), 1 * SECOND);
+    assert_takes(b, 3 * SECOND, "x");
+    assert_takes(b, 4 * SECOND, "y");
+    backlog_add(b, S("x"), 5 * SECOND);                 /* one more to do, though it cannot be taken yet */
+    backlog_add_at(b, S("z"), 10 * SECOND, 5 * SECOND); /* counted as a retry, whatever it is for */
+    struct backlog_stats s = backlog_stats(b, 6 * SECOND);
     assert_int_equal(s.adds, 3);
     assert_int_equal(s.retries, 1);
     assert_int_equal(s.depth, 1);
@@ -158,11 +158,11 @@ static void figures_are_those_of_client_go(void **state)
     assert_int_equal(s.at_work_ns, 5 * SECOND);
     assert_int_equal(histogram_count(&s.waited), 2);
     assert_true(s.waited.sum == 5);
-    backlog_finish(b, S("x"), 6 * SECOND);
-    backlog_finish(b, S("y"), 6 * SECOND);
-    assert_takes(b, 7 * SECOND, "x");
-    s = backlog_stats(b, 8 * SECOND);
-    assert_true(s.waited.sum == 8); /* x waited from 4 to 7 */
+    backlog_finish(b, S("x"), 7 * SECOND);
+    backlog_finish(b, S("y"), 7 * SECOND);
+    assert_takes(b, 8 * SECOND, "x");
+    s = backlog_stats(b, 9 * SECOND);
+    assert_true(s.waited.sum == 8); /* x waited from 5 to 8 */
     assert_true(s.worked.sum == 7);
     assert_int_equal(s.at_work_ns, SECOND);
     assert_int_equal(s.longest_ns, SECOND);

@@ -384,6 +384,31 @@ static void slow_answers_are_worth_less(void **state)
     teardown(&w);
 }
 
+/* The process was stopped for a while: the answer says that we lead, and that time is over. */
+static void an_answer_after_a_pause_makes_no_leader(void **state)
+{
+    struct world w;
+    setup(&w);
+    struct candidate *c = join(&w, 0);
+    loop_turn(w.loop, 0);
+    pass_by(&w, 2, 1); /* the look came back, the Lease is being made */
+    assert_int_equal(w.server.posts, 0);
+    pass_by(&w, 1, 1);
+    assert_int_equal(w.server.posts, 1);
+    clock_fake_advance(&w.time, 10 * SECOND);
+    loop_turn(w.loop, 0);
+    assert_int_equal(c->won, 0);
+    assert_true(str_eq(election_leader(c->e), S("c0")));
+    pass(&w, 5 * SECOND); /* it is ours, so the next look makes us lead */
+    assert_int_equal(c->won, 1);
+    clock_fake_advance(&w.time, 10 * SECOND);
+    assert_false(election_is_leader(c->e)); /* though nobody was told yet */
+    assert_int_equal(c->lost, 0);
+    loop_turn(w.loop, 0);
+    assert_int_equal(c->lost, 1);
+    teardown(&w);
+}
+
 static void a_lost_answer_is_made_up_for(void **state)
 {
     struct world w;
@@ -780,6 +805,7 @@ int main(void)
         cmocka_unit_test(of_two_that_come_together_one_wins),
         cmocka_unit_test(silence_ends_leadership_at_the_deadline),
         cmocka_unit_test(slow_answers_are_worth_less),
+        cmocka_unit_test(an_answer_after_a_pause_makes_no_leader),
         cmocka_unit_test(a_lost_answer_is_made_up_for),
         cmocka_unit_test(a_stolen_lease_is_lost_when_it_is_seen),
         cmocka_unit_test(a_deleted_lease_is_made_again),

@@ -4,6 +4,7 @@
 #include "control/queue.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -139,11 +140,84 @@ static void closing_wakes_everybody(void **state)
     loop_free(loop);
 }
 
+struct holder {
+    struct queue *q;
+    atomic_uint taken;
+    atomic_bool can_go;
+};
+
+static void *take_and_hold(void *arg)
+{
+    struct holder *h = arg;
+    str key;
+    while (queue_take(h->q, &key)) {
+        atomic_fetch_add(&h->taken, 1);
+        while (!atomic_load(&h->can_go))
+            (void)sched_yield();
+        queue_done(h->q, key);
+    }
+    return NULL;
+}
+
+/* Keys that are due together go to as many workers as there are. */
+static void all_workers_get_what_is_due(void **state)
+{
+    struct loop *loop;
+    pthread_t threads[WORKERS];
+    struct holder h = {0};
+    assert_int_equal(loop_new(&loop, NULL), 0);
+    h.q = queue_new(&(struct queue_options){.loop = loop, .clock = clock_system, .random = random_system});
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_hold, &h), 0);
+    for (int i = 0; i < WORKERS; i++)
+        queue_add_after(h.q, name_of(i), 2000000);
+    while (atomic_load(&h.taken) < WORKERS)
+        loop_turn(loop, 1000000);
+    atomic_store(&h.can_go, true);
+    queue_close(h.q);
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    queue_free(h.q);
+    loop_free(loop);
+}
+
+static void come_again(struct loop *loop)
+{
+    pthread_t thread;
+    str key;
+    struct holder h = {.can_go = true};
+    h.q = queue_new(&(struct queue_options){.loop = loop, .clock = clock_system, .random = random_system});
+    queue_add(h.q, S("k"));
+    assert_true(queue_try_take(h.q, &key));
+    assert_int_equal(pthread_create(&thread, NULL, take_and_hold, &h), 0);
+    for (int k = 0; k < 100; k++)
+        (void)sched_yield(); /* most of the time it waits by now */
+    queue_add(h.q, key);
+    queue_done(h.q, key);
+    while (atomic_load(&h.taken) == 0)
+        (void)sched_yield();
+    queue_close(h.q);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    queue_free(h.q);
+}
+
+/* What comes again is for whoever waits, not only for the one that has it. */
+static void what_comes_again_wakes_a_worker(void **state)
+{
+    struct loop *loop;
+    assert_int_equal(loop_new(&loop, NULL), 0);
+    for (int i = 0; i < 50; i++)
+        come_again(loop);
+    loop_free(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_lost_and_nothing_runs_twice_at_once),
         cmocka_unit_test(closing_wakes_everybody),
+        cmocka_unit_test(all_workers_get_what_is_due),
+        cmocka_unit_test(what_comes_again_wakes_a_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
