@@ -257,7 +257,7 @@ static void workers_wait_for_all_informers(void **state)
     assert_int_equal(count_threads(), threads); /* there is none yet that could visit */
     sync_informer(needs[1]);
     assert_true(control_is_synced(w.c));
-    assert_int_equal(count_threads(), threads + 2);
+    assert_true(count_threads() >= threads + 2); /* the thread sanitizer has one of its own */
     await_visits(&w, 1);
     assert_string_equal(w.last, "ns|a");
     stop(&w);
