@@ -76,8 +76,12 @@ static int make_client(struct manager *m, struct client **ret, struct err *err)
 
 static int add_controllers(struct manager *m, struct err *err)
 {
-    struct controller_env env = {
-        .control = m->control, .client = m->client, .reader = m->client, .root_ca = m->root_ca};
+    struct controller_env env = {.control = m->control,
+                                 .loop = m->loop,
+                                 .clock = clock_system,
+                                 .client = m->client,
+                                 .reader = m->client,
+                                 .root_ca = m->root_ca};
     for (size_t i = 0; i < m->options.n_rows; i++) {
         int code = m->options.rows[i]->add(&env, err);
         if (code < 0)

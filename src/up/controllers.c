@@ -33,8 +33,12 @@ static struct client *make_reader(struct up_controllers *c)
 
 static int add_rows(struct up_controllers *c, struct err *err)
 {
-    struct controller_env env = {
-        .control = c->control, .reader = c->reader, .is_embedded = true, .root_ca = c->options.root_ca};
+    struct controller_env env = {.control = c->control,
+                                 .loop = c->options.loop,
+                                 .clock = clock_system,
+                                 .reader = c->reader,
+                                 .is_embedded = true,
+                                 .root_ca = c->options.root_ca};
     for (; c->n < controllers_count(); c->n++) {
         const struct controller_row *row = controllers_row(c->n);
         env.client = c->clients[c->n] =
