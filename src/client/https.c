@@ -42,6 +42,20 @@ void https_list_move(struct transport_call *call, struct https_list *list)
     call->list = list;
 }
 
+/* The first, which is in no list then; NULL when there is none. */
+static struct transport_call *list_pop(struct https_list *l)
+{
+    struct transport_call *call = l->first;
+    if (call == NULL)
+        return NULL;
+    l->first = call->next;
+    *(l->first ? &l->first->prev : &l->last) = NULL;
+    l->n--;
+    call->next = NULL;
+    call->list = NULL;
+    return call;
+}
+
 /* ---- The end of a call. ---- */
 
 static void call_free(struct transport_call *call)
@@ -76,8 +90,9 @@ static void on_work(struct loop_work *w)
 {
     struct https *t = (struct https *)((char *)w - offsetof(struct https, work));
     t->is_work_queued = false;
-    for (size_t n = t->ended.n; n > 0 && t->ended.first; n--) /* and not what comes in place of it */
-        tell(t->ended.first);
+    struct transport_call *call;
+    for (size_t n = t->ended.n; n > 0 && (call = list_pop(&t->ended)); n--) /* and not what comes in place of it */
+        tell(call);
     if (t->ended.first && !t->is_work_queued) {
         t->is_work_queued = true;
         loop_defer(t->loop, &t->work);
@@ -171,26 +186,31 @@ static void wait_for_connection(struct transport_call *call)
     https_pump(t);
 }
 
+/* A server that is to be spoken to over TLS is never spoken to without. */
+static int take_credentials(struct transport_call *call, const struct credentials_now *now, struct err *err)
+{
+    struct https *t = call->t;
+    if (t->config->is_tls && now->tls == NULL)
+        return err_set(err, ERR_INTERNAL, "there is no TLS for %.*s", STR(t->config->server));
+    arena_reset(&call->try_arena);
+    make_headers(call, now->headers);
+    call->serial = now->serial;
+    if (check_headers(call->headers, err) < 0)
+        return err->code;
+    https_set_tls(t, now->tls);
+    return 0;
+}
+
 static void on_credentials(void *ctx, const struct credentials_now *now, const struct err *err)
 {
     struct transport_call *call = ctx;
-    struct https *t = call->t;
     struct err bad;
-    if (now && t->config->is_tls && now->tls == NULL) {
-        err_set(&bad, ERR_INTERNAL, "there is no TLS for %.*s", STR(t->config->server));
-        err = &bad;
-    } else if (now) {
-        arena_reset(&call->try_arena);
-        make_headers(call, now->headers);
-        call->serial = now->serial;
-        err = check_headers(call->headers, &bad) < 0 ? &bad : NULL;
-    }
-    if (err) {
+    if (now == NULL)
         https_call_fail(call, err, true);
-        return;
-    }
-    https_set_tls(t, now->tls);
-    wait_for_connection(call);
+    else if (take_credentials(call, now, &bad) < 0)
+        https_call_fail(call, &bad, true);
+    else
+        wait_for_connection(call);
 }
 
 static void ask(struct transport_call *call)

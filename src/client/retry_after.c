@@ -34,9 +34,9 @@ static int number(str s, size_t at, size_t n)
 
 static int month(str s, size_t at)
 {
-    for (int i = 0; i < 12; i++)
+    for (size_t i = 0; i < 12; i++)
         if (str_eq(str_upto(str_from(s, at), 3), (str){MONTHS + 3 * i, 3}))
-            return i + 1;
+            return (int)i + 1;
     return -1;
 }
 

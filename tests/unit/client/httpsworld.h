@@ -54,10 +54,10 @@ struct got {
     struct buf body;             /* collected, or all pieces */
     struct arena arena;
     size_t pieces;
-    int status;
     str content_type;
     int64_t retry_after_ns;
     struct err err;
+    int status;
     bool is_over, can_retry;
     bool cancels; /* at the first piece */
 };
