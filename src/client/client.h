@@ -175,3 +175,14 @@ int client_delete(struct client *c, struct arena *a, const struct client_ref *re
 /* Any other request whose answer is a JSON object. */
 int client_raw(struct client *c, struct arena *a, const struct client_request *request, struct json *ret,
                struct err *err);
+
+struct client_question {
+    struct client_request request;
+    struct json ret;
+    int code; /* 0, or what went wrong: err */
+    struct err err;
+};
+
+/* Several such requests at once, in no order among each other, each with an outcome of its own. Asked one by one they cost a thread
+ * that much more waiting. */
+void client_raw_all(struct client *c, struct arena *a, struct client_question *list, size_t n);

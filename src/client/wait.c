@@ -9,8 +9,9 @@
  *                                  │  │ 429, 503 with Retry-After, lost but harmless
  *                                  └──┘ after a pause
  *
- * The wait lies on the stack of its thread. The loop alone touches it from when it takes it out of the inbox until finish; then
- * the thread alone does. The lock of the client goes with the first handing over, that of the wait with the second.
+ * The wait belongs to its thread. The loop alone touches it from when it takes it out of the inbox until finish; then the thread
+ * alone does. The lock of the client goes with the first handing over, that of the crowd with the second. A thread that asks
+ * several things at once is woken once, when all of them are over: the crowd counts them.
  */
 #include <stdlib.h>
 
@@ -25,8 +26,15 @@ static const int64_t second_ns = 1000000000;
 #define PAUSE_MAX_NS (10 * second_ns)
 #define RETRY_AFTER_MAX_NS (30 * second_ns) /* a server does not send us to sleep for longer */
 
+struct crowd {
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    size_t left; /* not over */
+};
+
 struct wait {
     struct client *client;
+    struct crowd *crowd;
     struct wait *next, **link; /* in the inbox (link is NULL), later among the waits of the client */
     struct client_request request;
     struct client_call *call;
@@ -35,10 +43,6 @@ struct wait {
     int64_t began;
     struct client_reply *reply;
     struct err *err;
-
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    bool is_over;
 };
 
 void client_reply_done(struct client_reply *r)
@@ -57,10 +61,11 @@ static void finish(struct wait *w)
             w->next->link = w->link;
     }
     loop_timer_cancel(w->client->loop, &w->pause);
-    (void)pthread_mutex_lock(&w->lock);
-    w->is_over = true;
-    (void)pthread_cond_signal(&w->woken);
-    (void)pthread_mutex_unlock(&w->lock);
+    struct crowd *crowd = w->crowd;
+    (void)pthread_mutex_lock(&crowd->lock);
+    if (--crowd->left == 0)
+        (void)pthread_cond_signal(&crowd->woken);
+    (void)pthread_mutex_unlock(&crowd->lock);
 }
 
 static void attempt(void *ctx);
@@ -182,41 +187,69 @@ void client_waits_stop(struct client *c)
 
 /* ---- On the thread that asks. ---- */
 
-static bool enter(struct client *c, struct wait *w)
+static bool enter(struct client *c, struct wait *list, size_t n)
 {
     (void)pthread_mutex_lock(&c->lock);
     bool is_open = !c->is_stopped;
-    if (is_open) {
-        *c->inbox_end = w;
-        c->inbox_end = &w->next;
-        if (!c->is_posted)
-            loop_post(c->loop, &c->arrival);
+    for (size_t i = 0; is_open && i < n; i++) {
+        *c->inbox_end = &list[i];
+        c->inbox_end = &list[i].next;
+    }
+    if (is_open && !c->is_posted) {
+        loop_post(c->loop, &c->arrival);
         c->is_posted = true;
     }
     (void)pthread_mutex_unlock(&c->lock);
     return is_open;
 }
 
+static void wait_for(struct client *c, struct wait *list, size_t n)
+{
+    struct crowd crowd = {.left = n};
+    if (pthread_mutex_init(&crowd.lock, NULL) || pthread_cond_init(&crowd.woken, NULL))
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        struct wait *w = &list[i];
+        w->client = c;
+        w->crowd = &crowd;
+        w->pause = (struct loop_timer){.fn = attempt, .ctx = w};
+        w->reply->status = 0;
+        if (w->request.total_ns == 0)
+            w->request.total_ns = LIMIT_NS;
+    }
+    if (enter(c, list, n)) {
+        (void)pthread_mutex_lock(&crowd.lock);
+        while (crowd.left)
+            (void)pthread_cond_wait(&crowd.woken, &crowd.lock);
+        (void)pthread_mutex_unlock(&crowd.lock);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            err_set(list[i].err, ERR_UNAVAILABLE, "the client was stopped");
+    }
+    (void)pthread_cond_destroy(&crowd.woken);
+    (void)pthread_mutex_destroy(&crowd.lock);
+}
+
 int client_ask(struct client *c, const struct client_request *request, struct client_reply *ret, struct err *err)
 {
     struct err unused = {0};
-    struct wait w = {
-        .client = c, .request = *request, .pause = {.fn = attempt}, .reply = ret, .err = err ? err : &unused};
-    w.pause.ctx = &w;
-    if (w.request.total_ns == 0)
-        w.request.total_ns = LIMIT_NS;
-    if (pthread_mutex_init(&w.lock, NULL) || pthread_cond_init(&w.woken, NULL))
-        abort();
-    ret->status = 0;
-    if (enter(c, &w)) {
-        (void)pthread_mutex_lock(&w.lock);
-        while (!w.is_over)
-            (void)pthread_cond_wait(&w.woken, &w.lock);
-        (void)pthread_mutex_unlock(&w.lock);
-    } else {
-        err_set(w.err, ERR_UNAVAILABLE, "the client was stopped");
-    }
-    (void)pthread_cond_destroy(&w.woken);
-    (void)pthread_mutex_destroy(&w.lock);
+    struct wait w = {.request = *request, .reply = ret, .err = err ? err : &unused};
+    wait_for(c, &w, 1);
     return ret->status ? 0 : (int)w.err->code;
+}
+
+void client_raw_all(struct client *c, struct arena *a, struct client_question *list, size_t n)
+{
+    struct wait *waits = ARENA_ARRAY(a, struct wait, n);
+    struct client_reply *replies = ARENA_ARRAY(a, struct client_reply, n);
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        waits[i] = (struct wait){.request = list[i].request, .reply = &replies[i], .err = &list[i].err};
+    wait_for(c, waits, n);
+    for (size_t i = 0; i < n; i++) {
+        struct client_question *q = &list[i];
+        q->code = replies[i].status ? client_reply_read(a, &replies[i], &q->ret, &q->err) : (int)q->err.code;
+        client_reply_done(&replies[i]);
+    }
 }
