@@ -321,7 +321,7 @@ static void delete_all(struct transport_call *call, const struct fake_place *p)
 {
     struct fake *f = call->fake;
     struct arena *a = &call->arena;
-    struct json options = json_null(), list = json_obj();
+    struct json options = json_null(), list = json_obj(), items = json_arr();
     struct selector labels;
     struct field_selector none = {0};
     struct err err;
@@ -335,11 +335,14 @@ static void delete_all(struct transport_call *call, const struct fake_place *p)
     for (size_t i = fake_lower_bound(f, prefix); i < f->objects.n && str_has_prefix(f->objects.p[i].key, prefix);) {
         struct json object = fake_tree(a, f->objects.p[i].text);
         bool is_chosen = fake_selects(&labels, &none, &object);
+        if (is_chosen)
+            json_push(a, &items, json_dup(a, &object)); /* as it was */
         struct json left = is_chosen ? delete_object(call, p, object, &options) : object;
         if (!json_is_null(&left))
             i++;
     }
     json_add(a, &list, S("kind"), json_str(str_of(p->kind->list_kind)));
+    json_add(a, &list, S("items"), items);
     fake_answer_tree(call, 200, &list);
 }
 
