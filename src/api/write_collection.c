@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 enum {
-    AT_ONCE = 16,
+    AT_ONCE = 64,                /* into one commit of the store */
     MAX_TOLD = 16 * 1024 * 1024, /* bytes of objects in the answer */
 };
 
