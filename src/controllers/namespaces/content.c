@@ -4,6 +4,8 @@
 #include "object/kind.h"
 #include "object/object.h"
 
+enum { AT_ONCE = 16 }; /* requests: a real server lets few of one client in at a time */
+
 #define PAGE "500"
 #define ANSWER_NS INT64_C(90000000000) /* Kubernetes gives up on a request after 60 s */
 #define METADATA S("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
@@ -23,15 +25,15 @@ struct clearing {
 /* What is done with each page of a list. */
 typedef int page_fn(struct clearing *w, const struct json *list, struct err *err);
 
-static int ask(struct clearing *w, bool is_delete, str token, struct json *ret, struct err *err)
+static struct client_request request_of(const struct clearing *w, struct arena *a, bool is_delete, str token)
 {
     const struct client_resource *resource = &w->target->resource;
     struct client_ref ref = {.resource = resource, .namespace = w->c->namespace};
-    struct buf target = {.arena = &w->scratch};
+    struct buf target = {.arena = a};
     client_path(&target, &ref);
     client_query(&target, S("limit"), S(PAGE));
     client_query(&target, S("continue"), token);
-    struct client_request request = {
+    return (struct client_request){
         .method = is_delete ? S("DELETE") : S("GET"),
         .target = buf_str(&target),
         /* Pods are seen whole once, when they are deleted: only their specs say how long they may take. */
@@ -39,24 +41,36 @@ static int ask(struct clearing *w, bool is_delete, str token, struct json *ret, 
         .body = is_delete ? BACKGROUND : (str){0},
         .total_ns = ANSWER_NS,
     };
-    return client_raw(w->c->client, &w->scratch, &request, ret, err);
 }
 
-static int each_page(struct clearing *w, bool is_delete, page_fn *fn, struct err *err)
+/* The pages behind this one. */
+static int follow(struct clearing *w, bool is_delete, str token, page_fn *fn, struct err *err)
 {
     struct arena kept ARENA_SCOPE = {0};
-    str token = {0};
-    int code;
-    do {
+    int code = 0;
+    for (token = str_dup(&kept, token); code == 0 && token.n;) {
         struct json list = {0};
         arena_reset(&w->scratch);
-        code = ask(w, is_delete, token, &list, err);
+        struct client_request request = request_of(w, &w->scratch, is_delete, token);
+        code = client_raw(w->c->client, &w->scratch, &request, &list, err);
         if (code == 0)
             code = fn(w, &list, err);
         arena_reset(&kept);
         token = str_dup(&kept, json_text(json_dig(&list, "metadata.continue")));
-    } while (code == 0 && token.n);
+    }
     return code;
+}
+
+static int each_page(struct clearing *w, bool is_delete, page_fn *fn, struct err *err)
+{
+    struct json first = {0};
+    arena_reset(&w->scratch);
+    struct client_request request = request_of(w, &w->scratch, is_delete, (str){0});
+    int code = client_raw(w->c->client, &w->scratch, &request, &first, err);
+    if (code == 0)
+        code = fn(w, &first, err);
+    str token = json_text(json_dig(&first, "metadata.continue"));
+    return code < 0 ? code : follow(w, is_delete, token, fn, err);
 }
 
 /* Of a resource that discovery names and the server does not have (any more), or not with this verb. */
@@ -101,14 +115,26 @@ static int delete_page(struct clearing *w, const struct json *list, struct err *
     return code;
 }
 
-static int delete_all(struct clearing *w, struct err *err)
+static bool has_collections(const struct client_discovered *target)
 {
-    unsigned verbs = w->target->verbs;
+    return target->verbs & VERB_DELETECOLLECTION;
+}
+
+/* The first page was asked for already. */
+static int delete_all(struct clearing *w, const struct client_question *first, struct err *err)
+{
+    bool is_delete = has_collections(w->target);
+    page_fn *fn = is_delete ? note_deleted : delete_page;
+    int code = first->code;
     w->is_told = true;
-    int code = verbs & VERB_DELETECOLLECTION ? each_page(w, true, note_deleted, err) : ERR_METHOD_NOT_ALLOWED;
-    if (!is_unsupported(code))
-        return code;
-    code = verbs & VERB_LIST ? each_page(w, false, delete_page, err) : 0;
+    if (code == 0)
+        code = fn(w, &first->ret, err);
+    else
+        *err = first->err;
+    if (code == 0)
+        code = follow(w, is_delete, json_text(json_dig(&first->ret, "metadata.continue")), fn, err);
+    if (is_unsupported(code) && is_delete && (w->target->verbs & VERB_LIST))
+        code = each_page(w, false, delete_page, err);
     return is_unsupported(code) ? 0 : code;
 }
 
@@ -131,15 +157,39 @@ static int count_left(struct clearing *w, struct err *err)
     return is_unsupported(code) ? 0 : code;
 }
 
+/* ---- Many resources. ---- */
+
+static void clear(struct clearing *w, const struct client_question *first)
+{
+    struct err err = {0};
+    struct pass *pass = w->c->pass;
+    if (delete_all(w, first, &err) < 0 || count_left(w, &err) < 0)
+        pass_fail(pass, str_of(err.msg));
+    pass->has_found = pass->has_found || w->has_found;
+    arena_done(&w->scratch);
+}
+
+/* Most resources are empty, and that is known after one request: these are made together. */
+static void clear_some(const struct content *c, const struct client_discovered *const *targets, size_t n)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct client_question *first = ARENA_ARRAY(&a, struct client_question, n);
+    struct clearing *list = ARENA_ARRAY(&a, struct clearing, n);
+    for (size_t i = 0; i < n; i++) {
+        list[i] = (struct clearing){.c = c, .target = targets[i]};
+        first[i].request = request_of(&list[i], &a, has_collections(targets[i]), (str){0});
+    }
+    client_raw_all(c->client, &a, first, n);
+    for (size_t i = 0; i < n; i++)
+        clear(&list[i], &first[i]);
+}
+
 void content_delete(const struct content *c, struct pass_targets targets)
 {
-    struct clearing w = {.c = c};
-    for (size_t i = 0; i < targets.n; i++) {
-        struct err err = {0};
-        w = (struct clearing){.c = c, .target = targets.p[i], .scratch = w.scratch};
-        if (delete_all(&w, &err) < 0 || count_left(&w, &err) < 0)
-            pass_fail(c->pass, str_of(err.msg));
-        c->pass->has_found = c->pass->has_found || w.has_found;
+    for (size_t i = 0, n; i < targets.n; i += n) {
+        n = targets.n - i < AT_ONCE ? targets.n - i : AT_ONCE;
+        if (pass_is_pods(&targets.p[i]->resource))
+            n = 1; /* before all others */
+        clear_some(c, targets.p + i, n);
     }
-    arena_done(&w.scratch);
 }

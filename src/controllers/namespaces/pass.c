@@ -22,7 +22,9 @@ struct pass_targets pass_targets(struct arena *a, const struct client_discovery 
         for (size_t i = 0; i < discovery->n; i++) {
             const struct client_discovered *d = &discovery->p[i];
             bool is_first = pass_is_pods(&d->resource);
-            if (d->resource.namespaced && (d->verbs & VERB_DELETE) && is_first == (round == 0))
+            bool can_go =
+                d->resource.namespaced && (d->verbs & VERB_DELETE) && (d->verbs & (VERB_DELETECOLLECTION | VERB_LIST));
+            if (can_go && is_first == (round == 0))
                 list[n++] = d;
         }
     }

@@ -21,7 +21,7 @@ struct pass_targets {
     size_t n;
 };
 
-/* All that has a namespace and can be deleted: pods first, so that what they use outlives them as far as possible, then in the
+/* All that has a namespace and can be deleted and found: pods first, so that what they use outlives them as far as possible, then in the
  * order of discovery. */
 struct pass_targets pass_targets(struct arena *a, const struct client_discovery *discovery);
 bool pass_is_pods(const struct client_resource *resource);

@@ -58,7 +58,8 @@ static void pods_come_first_and_what_cannot_be_deleted_not_at_all(void **state)
         {.resource = CLIENT_RESOURCE("", "v1", "services", "Service", true), .verbs = VERB_DELETE | VERB_LIST},
         {.resource = CLIENT_RESOURCE("metrics.k8s.io", "v1beta1", "pods", "PodMetrics", true),
          .verbs = VERB_GET | VERB_LIST},
-        {.resource = CLIENT_RESOURCE("other.io", "v1", "pods", "Pod", true), .verbs = VERB_DELETE},
+        {.resource = CLIENT_RESOURCE("other.io", "v1", "pods", "Pod", true), .verbs = VERB_DELETE | VERB_LIST},
+        {.resource = CLIENT_RESOURCE("other.io", "v1", "unseen", "Unseen", true), .verbs = VERB_DELETE},
     };
     struct client_discovery discovery = {.p = list, .n = sizeof list / sizeof *list};
     struct pass_targets targets = pass_targets(&a, &discovery);

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The deletion of a namespace on a server that has not all verbs, answers oddly, fails, or is changed by others meanwhile. Nothing
+ * may be finalized while something is left or unknown, and all must go when the trouble is over. */
+#include "controllers/namespaces/namespaces.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../client/world.h"
+#include "object/conditions.h"
+#include "object/object.h"
+
+#define NAMESPACE "/api/v1/namespaces/x"
+#define MAPS NAMESPACE "/configmaps"
+#define OBJECT(kind, name) \
+    "{\"apiVersion\":\"v1\",\"kind\":\"" kind "\",\"metadata\":{\"name\":\"" name "\",\"namespace\":\"x\"}}"
+
+struct scene {
+    struct world *w;
+    struct control *control;
+    struct log log;
+    bool is_stopped;
+};
+
+/* ---- The controller at work. ---- */
+
+static void discard(void *ctx, str line)
+{
+    (void)ctx;
+    if (getenv("CASES_LOG"))
+        print_message("%.*s", STR(line));
+}
+
+static int set_up(void **state)
+{
+    struct scene *s = calloc(1, sizeof *s);
+    void *world;
+    assert_non_null(s);
+    assert_int_equal(world_set_up(&world), 0);
+    s->w = world;
+    s->log = (struct log){.level = LOG_DEBUG, .clock = clock_of_fake(&s->w->time), .write = discard};
+    fake_put(
+        s->w->fake,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"deletionTimestamp\":"
+        "\"2026-01-02T03:04:05Z\"},\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Terminating\"}}");
+    fake_put(s->w->fake, OBJECT("ConfigMap", "a"));
+    fake_put(s->w->fake, OBJECT("ConfigMap", "b"));
+    fake_put(s->w->fake, OBJECT("Secret", "s"));
+    *state = s;
+    return 0;
+}
+
+static void start(struct scene *s)
+{
+    struct err err;
+    struct control_options options = {.loop = s->w->loop,
+                                      .clock = clock_of_fake(&s->w->time),
+                                      .random = random_of_fake(&s->w->chance),
+                                      .log = &s->log};
+    s->control = control_new(&options);
+    struct controller_env env = {
+        .control = s->control, .client = s->w->client, .reader = s->w->client, .is_embedded = true};
+    assert_int_equal(namespaces_deletion_row.add(&env, &err), 0);
+    fake_log_clear(s->w->fake);
+    control_start(s->control);
+}
+
+static void stopped(void *ctx)
+{
+    struct scene *s = ctx;
+    s->is_stopped = true;
+}
+
+static int tear_down(void **state)
+{
+    struct scene *s = *state;
+    void *world = s->w;
+    if (s->control) {
+        control_stop(s->control, stopped, s);
+        client_stop(s->w->client);
+        while (!s->is_stopped)
+            loop_turn(s->w->loop, 1000000);
+        control_free(s->control);
+    }
+    world_tear_down(&world);
+    free(s);
+    return 0;
+}
+
+/* ---- Waiting: as long as it is not so, time goes by. ---- */
+
+typedef bool question(struct scene *s);
+
+static void until_at(struct scene *s, question *is_so, const char *file, int line)
+{
+    enum { TURNS = 20000 };
+    for (int i = 0; i < TURNS; i++) {
+        if (is_so(s))
+            return;
+        loop_turn(s->w->loop, 1000000);
+        clock_fake_advance(&s->w->time, SECOND_NS / 100);
+    }
+    print_error("that never happens\n");
+    _fail(file, line);
+}
+#define until(s, is_so) until_at((s), (is_so), __FILE__, __LINE__)
+
+static struct json namespace_of(struct scene *s)
+{
+    struct json namespace = {0};
+    (void)fake_get(s->w->fake, &s->w->arena, NAMESPACE, &namespace);
+    return namespace;
+}
+
+static bool is_gone(struct scene *s)
+{
+    return json_is_null(object_meta(&(struct json[]){namespace_of(s)}[0]));
+}
+
+static const struct json *condition_of(struct scene *s, struct json *namespace, const char *type)
+{
+    *namespace = namespace_of(s);
+    return condition_find(json_dig(namespace, "status.conditions"), str_of(type));
+}
+
+static bool has_failure(struct scene *s)
+{
+    struct json namespace;
+    return str_eq(json_get_text(condition_of(s, &namespace, "NamespaceDeletionContentFailure"), S("status")),
+                  S("True"));
+}
+
+static bool has_rest(struct scene *s)
+{
+    struct json namespace;
+    return str_eq(json_get_text(condition_of(s, &namespace, "NamespaceContentRemaining"), S("status")), S("True"));
+}
+
+static bool is_undiscovered(struct scene *s)
+{
+    struct json namespace;
+    return str_eq(json_get_text(condition_of(s, &namespace, "NamespaceDeletionDiscoveryFailure"), S("status")),
+                  S("True"));
+}
+
+static str message_of(struct scene *s, const char *type)
+{
+    struct json namespace;
+    return json_get_text(condition_of(s, &namespace, type), S("message"));
+}
+
+static size_t finalized(struct scene *s)
+{
+    return fake_count(s->w->fake, "PUT", NAMESPACE "/finalize");
+}
+
+static void fault(struct scene *s, const char *method, const char *prefix, int status, unsigned times)
+{
+    struct fake_fault f = {
+        .type = FAKE_ANSWER, .method = str_of(method), .prefix = str_of(prefix), .status = status, .times = times};
+    fake_fault(s->w->fake, &f);
+}
+
+static void answer(struct scene *s, const char *method, const char *prefix, const char *body, unsigned times)
+{
+    struct fake_fault f = {.type = FAKE_ANSWER,
+                           .method = str_of(method),
+                           .prefix = str_of(prefix),
+                           .status = 200,
+                           .body = str_of(body),
+                           .times = times};
+    fake_fault(s->w->fake, &f);
+}
+
+/* ---- The tests. ---- */
+
+static void without_trouble_each_resource_is_asked_for_twice_and_what_was_there_once_more(void **state)
+{
+    struct scene *s = *state;
+    start(s);
+    until(s, is_gone);
+    assert_int_equal(finalized(s), 1);
+    assert_int_equal(fake_count(s->w->fake, "PUT", NAMESPACE "/status"), 1);
+    assert_int_equal(fake_count(s->w->fake, "DELETE", MAPS "?"), 2);
+    assert_int_equal(fake_count(s->w->fake, "GET", MAPS "?"), 1);
+    assert_int_equal(fake_count(s->w->fake, "DELETE", NAMESPACE "/endpoints?"), 2);
+    assert_int_equal(fake_count(s->w->fake, "GET", NAMESPACE "/endpoints"), 0);
+    assert_int_equal(fake_count(s->w->fake, "DELETE", "/apis/apps/v1/namespaces/x/deployments?"), 2);
+    assert_int_equal(fake_count(s->w->fake, "DELETE", "/api/v1/nodes"), 0);
+}
+
+static void deletions_are_in_the_background_and_of_metadata(void **state)
+{
+    struct scene *s = *state;
+    size_t n, seen = 0;
+    start(s);
+    until(s, is_gone);
+    const struct fake_request *log = fake_log(s->w->fake, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!str_eq(log[i].method, S("DELETE")))
+            continue;
+        bool is_pods = str_has_prefix(log[i].target, S(NAMESPACE "/pods?"));
+        assert_text(log[i].body, "{\"propagationPolicy\":\"Background\"}");
+        assert_int_equal(str_has_prefix(log[i].accept, S("application/json;as=PartialObjectMetadataList")), !is_pods);
+        assert_true(seen > 0 || is_pods); /* these come first */
+        seen++;
+    }
+    assert_true(seen > 50);
+}
+
+static void what_cannot_be_deleted_as_a_collection_goes_one_by_one(void **state)
+{
+    struct scene *s = *state;
+    fault(s, "DELETE", MAPS "?", 405, 0);
+    fault(s, "DELETE", NAMESPACE "/secrets?", 404, 0);
+    start(s);
+    until(s, is_gone);
+    assert_int_equal(fake_count(s->w->fake, "DELETE", MAPS "/a"), 1);
+    assert_int_equal(fake_count(s->w->fake, "DELETE", MAPS "/b"), 1);
+    assert_int_equal(fake_count(s->w->fake, "DELETE", NAMESPACE "/secrets/s"), 1);
+    assert_int_equal(finalized(s), 1);
+}
+
+static void a_resource_that_fails_is_told_and_stops_no_other(void **state)
+{
+    struct scene *s = *state;
+    fault(s, "DELETE", MAPS "?", 500, 0);
+    start(s);
+    until(s, has_failure);
+    assert_has(message_of(s, "NamespaceDeletionContentFailure"), "Failed to delete all resource types, 1 remaining: ");
+    struct json secret;
+    assert_false(fake_get(s->w->fake, &s->w->arena, NAMESPACE "/secrets/s", &secret));
+    assert_int_equal(finalized(s), 0);
+    fake_heal(s->w->fake);
+    until(s, is_gone);
+}
+
+static void what_cannot_be_looked_for_holds_the_namespace(void **state)
+{
+    struct scene *s = *state;
+    fault(s, "GET", MAPS "?", 503, 0);
+    start(s);
+    until(s, has_failure);
+    assert_int_equal(finalized(s), 0);
+    fake_heal(s->w->fake);
+    until(s, is_gone);
+}
+
+static void an_answer_that_does_not_say_what_was_there_is_not_believed(void **state)
+{
+    struct scene *s = *state;
+    answer(s, "DELETE", MAPS "?", "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\"}", 1);
+    start(s);
+    until(s, has_failure); /* nothing was deleted, and nothing holds it */
+    assert_text(
+        message_of(s, "NamespaceDeletionContentFailure"),
+        "Failed to delete all resource types, 1 remaining: unexpected items still remain in namespace: x for gvr: "
+        "/v1, Resource=configmaps");
+    assert_text(message_of(s, "NamespaceContentRemaining"),
+                "Some resources are remaining: configmaps. has 2 resource instances");
+    assert_int_equal(finalized(s), 0);
+    until(s, is_gone);
+}
+
+static void pods_may_take_their_time_and_then_fail(void **state)
+{
+    struct scene *s = *state;
+    static const char list[] =
+        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[{\"metadata\":{\"name\":\"p\"},\"spec\":"
+        "{\"terminationGracePeriodSeconds\":7},\"status\":{\"phase\":\"Running\"}}]}";
+    fake_put(s->w->fake, OBJECT("Pod", "p"));
+    answer(s, "DELETE", NAMESPACE "/pods?", list, 0);
+    start(s);
+    until(s, has_rest);
+    assert_text(message_of(s, "NamespaceContentRemaining"),
+                "Some resources are remaining: pods. has 1 resource instances");
+    assert_false(has_failure(s));
+    struct json map;
+    assert_false(fake_get(s->w->fake, &s->w->arena, MAPS "/a", &map));
+    until(s, has_failure);
+    assert_true(s->w->time.wall >= (INT64_C(1767323045) + 7) * SECOND_NS);
+    assert_true(s->w->time.wall < (INT64_C(1767323045) + 11) * SECOND_NS);
+    assert_text(
+        message_of(s, "NamespaceDeletionContentFailure"),
+        "Failed to delete all resource types, 1 remaining: unexpected items still remain in namespace: x for gvr: "
+        "/v1, Resource=pods");
+    fake_heal(s->w->fake);
+    until(s, is_gone);
+}
+
+static void what_cannot_be_discovered_holds_the_namespace(void **state)
+{
+    struct scene *s = *state;
+    fault(s, "GET", "/apis", 500, 0);
+    start(s);
+    until(s, is_undiscovered);
+    assert_int_equal(finalized(s), 0);
+    fake_heal(s->w->fake);
+    until(s, is_gone);
+}
+
+static void writes_that_meet_a_newer_version_are_made_again(void **state)
+{
+    struct scene *s = *state;
+    fault(s, "PUT", NAMESPACE "/status", 409, 2);
+    fault(s, "PUT", NAMESPACE "/finalize", 409, 2);
+    start(s);
+    until(s, is_gone);
+    assert_int_equal(finalized(s), 3);
+    assert_int_equal(fake_count(s->w->fake, "PUT", NAMESPACE "/status"), 3);
+    assert_int_equal(fake_count(s->w->fake, "GET", NAMESPACE), fake_count(s->w->fake, "GET", NAMESPACE "/") + 5);
+}
+
+static void conditions_that_cannot_be_told_hold_nobody(void **state)
+{
+    struct scene *s = *state;
+    fault(s, "PUT", NAMESPACE "/status", 403, 0);
+    start(s);
+    until(s, is_gone);
+    assert_int_equal(finalized(s), 1);
+}
+
+static void what_comes_late_is_found_by_the_next_pass(void **state)
+{
+    struct scene *s = *state;
+    /* Deleted and listed as empty, and yet there is one: another process of the server took it meanwhile. */
+    answer(s, "DELETE", MAPS "?", "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"items\":[]}", 1);
+    start(s);
+    until(s, is_gone);
+    struct json map;
+    assert_false(fake_get(s->w->fake, &s->w->arena, MAPS "/a", &map));
+}
+
+static void a_namespace_that_stays_is_left_alone(void **state)
+{
+    struct scene *s = *state;
+    fake_put(s->w->fake, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"y\"},\"spec\":"
+                         "{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}");
+    start(s);
+    until(s, is_gone);
+    assert_int_equal(fake_count(s->w->fake, "", "/api/v1/namespaces/y"), 0);
+}
+
+static void a_phase_that_is_missing_is_set_first(void **state)
+{
+    struct scene *s = *state;
+    size_t n;
+    fake_put(s->w->fake,
+             "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"deletionTimestamp\":"
+             "\"2026-01-02T03:04:05Z\"},\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}");
+    start(s);
+    until(s, is_gone);
+    const struct fake_request *log = fake_log(s->w->fake, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!str_eq(log[i].method, S("PUT")) && !str_eq(log[i].method, S("DELETE")))
+            continue;
+        assert_text(log[i].method, "PUT");
+        assert_has(log[i].body, "\"phase\":\"Terminating\"");
+        break;
+    }
+    assert_int_equal(fake_count(s->w->fake, "PUT", NAMESPACE "/status"), 2);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(without_trouble_each_resource_is_asked_for_twice_and_what_was_there_once_more),
+        TEST(deletions_are_in_the_background_and_of_metadata),
+        TEST(what_cannot_be_deleted_as_a_collection_goes_one_by_one),
+        TEST(a_resource_that_fails_is_told_and_stops_no_other),
+        TEST(what_cannot_be_looked_for_holds_the_namespace),
+        TEST(an_answer_that_does_not_say_what_was_there_is_not_believed),
+        TEST(pods_may_take_their_time_and_then_fail),
+        TEST(what_cannot_be_discovered_holds_the_namespace),
+        TEST(writes_that_meet_a_newer_version_are_made_again),
+        TEST(conditions_that_cannot_be_told_hold_nobody),
+        TEST(what_comes_late_is_found_by_the_next_pass),
+        TEST(a_namespace_that_stays_is_left_alone),
+        TEST(a_phase_that_is_missing_is_set_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
