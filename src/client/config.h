@@ -30,7 +30,7 @@ struct client_env_var {
 
 /* A program that is asked for credentials (client.authentication.k8s.io). */
 struct client_exec {
-    str command; /* absolute, or without a slash: looked for in $PATH */
+    str command; /* absolute, or without a slash: looked for in the absolute folders of $PATH */
     const str *args;
     size_t n_args;
     const struct client_env_var *env; /* on top of our own */

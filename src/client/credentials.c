@@ -227,7 +227,8 @@ static str authorization(struct credentials *c, struct arena *a)
 /* Brings up to date what needs no plugin. */
 static int refresh(struct credentials *c, bool at_once, struct err *err)
 {
-    struct arena scratch ARENA_SCOPE = {0};
+    char room[4096];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     if (c->failure.code && (!c->has_given || is_expired(c))) {
         *err = c->failure;
         return err->code;
@@ -354,6 +355,7 @@ static int start_plugin(struct credentials *c, struct err *err)
     *vec_push(&scratch, &argv) = NULL;
     struct plugin_options options = {
         .command = argv.p[0],
+        .search = client_env_get(c->options.env, S("PATH")),
         .argv = argv.p,
         .env = plugin_env(c, &scratch, exec_credential_ask(&scratch, c->config, ca)),
         .max_bytes = EXEC_CREDENTIAL_MAX_BYTES,

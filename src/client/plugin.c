@@ -3,11 +3,14 @@
  * of the process counts, not that of the pipe: a helper that a plugin leaves behind may hold that open for ever. */
 #include "client/plugin.h"
 
+#include "base/arena.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,8 +118,26 @@ static void on_timeout(void *ctx)
     fail(ctx, ERR_TIMEOUT, "took too long");
 }
 
+/* The path of a command; NULL: there is none. */
+static const char *find_command(struct arena *a, const struct plugin_options *o)
+{
+    str folder, rest = o->search;
+    struct stat st;
+    if (strchr(o->command, '/'))
+        return o->command;
+    while (rest.n) {
+        (void)str_cut(rest, ':', &folder, &rest);
+        if (folder.n == 0 || folder.p[0] != '/')
+            continue;
+        char *path = str_cstr(a, str_fmt(a, "%.*s/%s", STR(folder), o->command));
+        if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
 /* A group of its own, so that it can be ended together with what it started; no signals of ours blocked or ignored. */
-static int spawn(struct plugin *p, int write_end)
+static int spawn(struct plugin *p, const char *path, int write_end)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -133,8 +154,8 @@ static int spawn(struct plugin *p, int write_end)
         posix_spawnattr_setpgroup(&attr, 0) != 0 || posix_spawnattr_setsigmask(&attr, &none) != 0 ||
         posix_spawnattr_setsigdefault(&attr, &usual) != 0)
         abort(); /* out of memory, or a mistake of ours */
-    int r = posix_spawnp(&p->pid, p->options.command, &files, &attr, (char *const *)(uintptr_t)p->options.argv,
-                         (char *const *)(uintptr_t)p->options.env);
+    int r = posix_spawn(&p->pid, path, &files, &attr, (char *const *)(uintptr_t)p->options.argv,
+                        (char *const *)(uintptr_t)p->options.env);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return r;
@@ -142,18 +163,21 @@ static int spawn(struct plugin *p, int write_end)
 
 static int start(struct plugin *p, struct err *err)
 {
+    struct arena scratch ARENA_SCOPE = {0};
+    const char *path = find_command(&scratch, &p->options);
     int ends[2];
+    p->has_ended = true; /* until it runs */
+    if (path == NULL)
+        return err_set(err, ERR_NOT_FOUND, "exec: executable %s not found", p->name);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return err_set(err, ERR_IO, "exec: make a pipe: %m");
     p->output.fd = ends[0];
-    errno = spawn(p, ends[1]);
+    int failed = spawn(p, path, ends[1]);
     close(ends[1]);
-    if (errno) {
-        p->has_ended = true;
-        if (errno == ENOENT && strchr(p->name, '/') == NULL)
-            return err_set(err, ERR_NOT_FOUND, "exec: executable %s not found", p->name);
-        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "exec: fork/exec %s: %m", p->name);
-    }
+    errno = failed;
+    if (failed)
+        return err_set(err, failed == ENOENT ? ERR_NOT_FOUND : ERR_IO, "exec: fork/exec %s: %m", path);
+    p->has_ended = false;
     p->process.fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
     if (p->process.fd < 0 || fcntl(p->output.fd, F_SETFL, O_NONBLOCK) < 0)
         return err_set(err, ERR_IO, "exec: watch %s: %m", p->name);
@@ -185,6 +209,7 @@ int plugin_start(struct loop *l, const struct plugin_options *options, struct pl
     }
     p->options.command = NULL; /* the caller's, and used up */
     p->options.argv = p->options.env = NULL;
+    p->options.search = (str){0};
     *ret = p;
     return 0;
 }

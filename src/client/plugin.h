@@ -13,7 +13,8 @@
 struct plugin;
 
 struct plugin_options {
-    const char *command;     /* with a slash: a path; without: looked for in our $PATH */
+    const char *command; /* with a slash: a path; without: looked for in search */
+    str search;          /* folders, as in $PATH; relative ones do not count: what is there depends on where we are */
     const char *const *argv; /* copied, like env; NULL at the end; argv[0] included */
     const char *const *env;
     size_t max_bytes;   /* of its standard output; standard input is empty, standard error ours */

@@ -544,15 +544,28 @@ static void test_plugin_is_told(void **state)
                         "\"config\":{\"audience\":1}},\"interactive\":false}}");
 }
 
+/* The first that can be run, but never one that is only found because of where we are. */
 static void test_plugin_in_path(void **state)
 {
     struct world *w = *state;
-    const str args[] = {S("-c"), S(SAYS("{\"token\":\"abc\"}"))};
-    w->exec = (struct client_exec){.command = S("sh"), .args = args, .n_args = 2};
-    w->exec.api_version = S("client.authentication.k8s.io/v1");
-    w->config.exec = &w->exec;
+    begin_plugin(w, SAYS("{\"token\":\"abc\"}"));
+    credentials_free(w->c);
+    assert_int_equal(mkdir(str_cstr(&w->arena, path_of(w, "empty")), 0700), 0);
+    assert_int_equal(mkdir(str_cstr(&w->arena, path_of(w, "empty/plugin")), 0700), 0);
+    w->exec.command = S("plugin");
+    w->env[0] =
+        str_cstr(&w->arena, str_fmt(&w->arena, "PATH=/nothing:%s/empty:%s:/usr/bin:/bin", w->folder, w->folder));
     begin(w);
     check_headers(w, "Authorization: Bearer abc\n");
+    credentials_free(w->c);
+    int back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(back >= 0);
+    assert_int_equal(chdir(w->folder), 0);
+    w->env[0] = "PATH=:.:/usr/bin:/bin";
+    begin(w);
+    check_error(w, ERR_NOT_FOUND, "getting credentials: exec: executable plugin not found");
+    assert_int_equal(fchdir(back), 0);
+    close(back);
 }
 
 static void test_plugin_expiry(void **state)
