@@ -50,7 +50,7 @@ struct client_listener {
 
 enum { CLIENT_ANSWER_BYTES = 512 * 1024 * 1024 }; /* of a collected body; more is ERR_TOO_LARGE */
 
-/* How requests reach a server. Nothing calls back from within start; request is copied. Embedded as the first member. A
+/* How requests reach a server. Nothing calls back from within start; request and listener are copied. Embedded as the first member. A
  * listener may start and cancel calls, its own included. Transports need not look at total_ns: the client does. */
 struct transport {
     const struct transport_ops *ops;

@@ -82,7 +82,7 @@ static void tell(struct transport_call *call)
     loop_timer_cancel(t->loop, &call->timer);
     list_remove(call);
     call->answer.body = buf_str(&call->body);
-    call->listener->end(call->ctx, &call->answer);
+    call->listener.end(call->ctx, &call->answer);
     call_free(call);
 }
 
@@ -269,7 +269,7 @@ static void on_data(void *ctx, struct http_call *http_call, str bytes)
     (void)http_call;
     struct transport_call *call = ctx;
     if (call->is_passed_on)
-        call->listener->data(call->ctx, bytes);
+        call->listener.data(call->ctx, bytes);
     else if (bytes.n > call->t->options.answer_bytes - call->body.n)
         break_off(call, ERR_TOO_LARGE, "the answer is too large");
     else
@@ -345,7 +345,7 @@ static struct transport_call *start(struct transport *transport, const struct cl
     if (call == NULL)
         abort();
     call->t = t;
-    call->listener = listener;
+    call->listener = *listener;
     call->ctx = ctx;
     call->timer = (struct loop_timer){.fn = on_timer, .ctx = call};
     call->end_at = r->total_ns ? loop_now(t->loop) + r->total_ns : 0;

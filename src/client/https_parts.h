@@ -26,7 +26,7 @@ struct transport_call {
     struct https *t;
     struct https_list *list; /* one of those of the transport, or of a connection: at work there */
     struct transport_call *prev, *next;
-    const struct client_listener *listener;
+    struct client_listener listener;
     void *ctx;
     struct arena arena;
     struct client_request request; /* target with the base path */
@@ -86,7 +86,7 @@ struct https {
 
 static inline bool https_call_is_streamed(const struct transport_call *call)
 {
-    return call->listener->data != NULL;
+    return call->listener.data != NULL;
 }
 
 /* list NULL: into none. */
