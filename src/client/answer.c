@@ -23,21 +23,28 @@ static str shown(struct arena *a, str body)
     return str_trim(buf_str(&b));
 }
 
+/* What a Status says has gone wrong; http: the code of the answer, or the one it has itself. */
+static int say_failure(const struct json *status, int http, struct err *err)
+{
+    str message = json_get_text(status, S("message"));
+    enum err_code code = status_code(json_get_text(status, S("reason")), http);
+    if (code == ERR_NONE)
+        code = ERR_INTERNAL; /* it contradicts itself */
+    if (message.n)
+        return err_set(err, code, "%.*s", STR(message));
+    return err_set(err, code, "the server answered %d", http);
+}
+
 static int read_failure(struct arena *a, const struct client_reply *r, struct err *err)
 {
     struct json status;
     str body = buf_str(&r->body);
-    if (json_decode(a, body, &limits, NULL, &status, NULL) < 0 ||
-        !str_eq(json_get_text(&status, S("kind")), S("Status"))) {
-        str text = shown(a, body);
-        return err_set(err, status_code((str){0}, r->status), "the server answered %d%s%.*s", r->status,
-                       text.n ? ": " : "", STR(text));
-    }
-    str message = json_get_text(&status, S("message"));
-    enum err_code code = status_code(json_get_text(&status, S("reason")), r->status);
-    if (message.n)
-        return err_set(err, code, "%.*s", STR(message));
-    return err_set(err, code, "the server answered %d", r->status);
+    if (json_decode(a, body, &limits, NULL, &status, NULL) == 0 &&
+        str_eq(json_get_text(&status, S("kind")), S("Status")))
+        return say_failure(&status, r->status, err);
+    str text = shown(a, body);
+    return err_set(err, status_code((str){0}, r->status), "the server answered %d%s%.*s", r->status, text.n ? ": " : "",
+                   STR(text));
 }
 
 int client_reply_read(struct arena *a, const struct client_reply *r, struct json *ret, struct err *err)
@@ -56,7 +63,7 @@ int client_reply_read(struct arena *a, const struct client_reply *r, struct json
     if (!json_is_obj(&tree))
         return err_set(err, ERR_IO, "the answer of the server is not an object");
     if (status_is_failure(&tree))
-        return status_to_err(&tree, err);
+        return say_failure(&tree, status_get_http(&tree), err);
     if (ret)
         *ret = tree;
     return 0;

@@ -47,6 +47,22 @@ void client_waits_stop(struct client *c);
 /* The tree of an answer; or, unless its status is 2xx, what it says has gone wrong. ret may be NULL. */
 int client_reply_read(struct arena *a, const struct client_reply *r, struct json *ret, struct err *err);
 
+/* ---- Lists (list.c). ---- */
+
+/* What there is of a list that comes in pages. */
+struct client_listing {
+    struct arena *arena;
+    const struct client_ref *ref;
+    const struct client_list_options *options;
+    uint32_t limit; /* of a page; 0: none */
+    struct json items;
+    str version, next; /* next: the token of the page to come; empty: that was all */
+    size_t bytes;
+};
+
+/* Adds a page; ERR_EXPIRED when it is none of this list. Pure. */
+int client_listing_take(struct client_listing *l, const struct client_reply *reply, struct err *err);
+
 /* ---- Paths (path.c). ---- */
 
 /* Leads nowhere else when it is a part of a path. */

@@ -13,18 +13,7 @@
 
 enum { PAGE = 500, ROUNDS = 3 };
 
-struct listing {
-    struct client *client;
-    struct arena *arena;
-    const struct client_ref *ref;
-    const struct client_list_options *options;
-    uint32_t limit; /* 0: none */
-    struct json items;
-    str version, next; /* next: the token of the page to come */
-    size_t bytes;
-};
-
-static void make_target(struct buf *b, const struct listing *l)
+static void make_target(struct buf *b, const struct client_listing *l)
 {
     client_path(b, l->ref);
     client_query(b, S("labelSelector"), l->options->label_selector);
@@ -37,33 +26,13 @@ static void make_target(struct buf *b, const struct listing *l)
     client_query(b, S("continue"), l->next);
 }
 
-static int fetch(struct listing *l, struct json *ret, struct err *err)
-{
-    struct buf target = {.arena = l->arena};
-    struct client_reply reply CLIENT_REPLY_SCOPE = {0};
-    make_target(&target, l);
-    struct client_request request = {.method = S("GET"),
-                                     .target = buf_str(&target),
-                                     .accept = l->options->metadata_only ? S(ACCEPT_METADATA) : (str){0}};
-    int code = client_ask(l->client, &request, &reply, err);
-    if (code == 0)
-        code = client_reply_read(l->arena, &reply, ret, err);
-    if (code < 0)
-        return code;
-    l->bytes += reply.body.n;
-    if (l->bytes > CLIENT_ANSWER_BYTES)
-        return err_set(err, ERR_TOO_LARGE, "the list is larger than %d bytes", CLIENT_ANSWER_BYTES);
-    return 0;
-}
-
 /* Items of built-in kinds come without apiVersion and kind: the list stands for them. */
-static int take_items(struct listing *l, const struct json *page, struct err *err)
+static int take_items(struct client_listing *l, const struct json *items, struct err *err)
 {
     const struct client_resource *r = l->ref->resource;
     bool is_partial = l->options->metadata_only;
     str api_version = is_partial ? S("meta.k8s.io/v1") : client_api_version(l->arena, r);
     str kind = is_partial ? S("PartialObjectMetadata") : r->kind;
-    const struct json *items = json_get(page, S("items"));
     json_each_item(items, it)
     {
         if (!json_is_obj(it))
@@ -77,12 +46,15 @@ static int take_items(struct listing *l, const struct json *page, struct err *er
     return 0;
 }
 
-static int take_page(struct listing *l, struct err *err)
+int client_listing_take(struct client_listing *l, const struct client_reply *reply, struct err *err)
 {
     struct json page;
-    int code = fetch(l, &page, err);
+    int code = client_reply_read(l->arena, reply, &page, err);
     if (code < 0)
         return code;
+    l->bytes += reply->body.n;
+    if (l->bytes > CLIENT_ANSWER_BYTES)
+        return err_set(err, ERR_TOO_LARGE, "the list is larger than %d bytes", CLIENT_ANSWER_BYTES);
     const struct json *items = json_get(&page, S("items")), *meta = json_get(&page, S("metadata"));
     if (!json_is_null(items) && !json_is_arr(items))
         return err_set(err, ERR_IO, "the answer of the server is not a list");
@@ -93,16 +65,28 @@ static int take_page(struct listing *l, struct err *err)
         return err_set(err, ERR_IO, "the server gives the same page of the list again");
     l->version = version;
     l->next = next;
-    return take_items(l, &page, err);
+    return take_items(l, items, err);
 }
 
-static int take_pages(struct listing *l, struct err *err)
+static int take_page(struct client *c, struct client_listing *l, struct err *err)
+{
+    struct buf target = {.arena = l->arena};
+    struct client_reply reply CLIENT_REPLY_SCOPE = {0};
+    make_target(&target, l);
+    struct client_request request = {.method = S("GET"),
+                                     .target = buf_str(&target),
+                                     .accept = l->options->metadata_only ? S(ACCEPT_METADATA) : (str){0}};
+    int code = client_ask(c, &request, &reply, err);
+    return code < 0 ? code : client_listing_take(l, &reply, err);
+}
+
+static int take_pages(struct client *c, struct client_listing *l, struct err *err)
 {
     l->items = json_arr();
     l->next = (str){0};
     l->bytes = 0;
     do {
-        int code = take_page(l, err);
+        int code = take_page(c, l, err);
         if (code < 0)
             return code;
     } while (l->next.n);
@@ -113,14 +97,14 @@ int client_list(struct client *c, struct arena *a, const struct client_ref *ref,
                 const struct client_list_options *options, struct json *ret_items, str *ret_version, struct err *err)
 {
     static const struct client_list_options none = {0};
-    struct listing l = {.client = c, .arena = a, .ref = ref, .options = options ? options : &none};
+    struct client_listing l = {.arena = a, .ref = ref, .options = options ? options : &none};
     struct err why = {0};
     int code = 0;
     if (ref->name.n)
         return err_set(err, ERR_BAD_REQUEST, "a list has no name");
     for (int round = 1; round <= ROUNDS; round++) {
         l.limit = round == ROUNDS ? 0 : l.options->limit ? l.options->limit : PAGE;
-        code = take_pages(&l, &why);
+        code = take_pages(c, &l, &why);
         if (code != ERR_EXPIRED && code != ERR_GONE)
             break;
     }

@@ -292,6 +292,8 @@ static void answers_become_errors(void **state)
                               "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410,"
                               "\"message\":\"old\"}"),
                      ERR_EXPIRED);
+    assert_int_equal(answered(w, &e, 200, "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":200}"), ERR_INTERNAL);
+    assert_string_equal(e.err.msg, "the server answered 200");
     char large[1000];
     memset(large, 'x', sizeof large - 1);
     large[sizeof large - 1] = 0;
