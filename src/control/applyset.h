@@ -17,8 +17,8 @@
  *   wanted no longer      a hash of all that is wanted, label and owner included, is applied too, as an annotation. A field
  *                         that is left out changes it; the apply that follows makes the server drop the field.
  *
- * Nothing is taken from others by being late: an apply names the uid of the object that was looked at, so that one which took its
- * place meanwhile, or is gone, is a conflict; and an object that did not exist is applied without force, so that one which
+ * Nothing is taken from others by being late: an apply names the uid of the object that was looked at, so that it is refused when
+ * that is gone or another one took its place; and an object that did not exist is applied without force, so that one which
  * somebody just made with other values is a conflict, too. */
 #pragma once
 
