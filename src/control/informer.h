@@ -25,8 +25,8 @@ struct informer_options {
     struct client_resource resource; /* copied, as all texts are */
     str namespace;                   /* empty: all */
     str label_selector, field_selector;
-    bool
-        metadata_only; /* PartialObjectMetadata: neither spec nor status are transferred or kept; kind stays the object's own */
+    /* PartialObjectMetadata: spec and status are neither sent nor kept. apiVersion and kind stay the object's own. */
+    bool metadata_only;
     bool keys_only;    /* keeps namespace, name, uid and version, not the text; who needs more keeps it */
     const str *labels; /* informer_by_label works for these */
     size_t n_labels;
@@ -40,12 +40,12 @@ struct informer_options {
 struct informer_change {
     const struct item *was; /* NULL: new */
     const struct item *now; /* NULL: gone */
-    /* Of now, with apiVersion and kind; of a deletion: the last that is known of it (metadata at least), NULL if nothing is. */
+    /* Of now, with apiVersion and kind; of a deletion: the last that is known of it (metadata at least), NULL if nothing is.
+     * NULL too for a handler that comes late to an informer that keeps only keys. */
     const struct json *tree;
 };
 
 /* The cache holds the change when it is told. Handlers may ask, stop, relist and add handlers, not free. */
-
 struct informer_handler {
     void (*changed)(void *ctx, const struct informer_change *change);
     /* After a row of changes that came together; may be NULL. */
