@@ -236,7 +236,8 @@ void scene_open_with(struct scene *w, const struct informer_options *options)
     all.resource = configmaps;
     all.random = random;
     w->informer = informer_new(&all);
-    informer_add_handler(w->informer, &(struct informer_handler){on_changed, on_settled, on_synced, w});
+    w->handler = (struct informer_handler){on_changed, on_settled, on_synced, w};
+    informer_add_handler(w->informer, &w->handler);
     informer_start(w->informer);
     assert_int_equal(w->wire.n_asked, 0);
     assert_int_equal(scene_await(w, 0), 0);

@@ -20,6 +20,7 @@ struct scene {
     struct wire wire;
     struct client *client;
     struct informer *informer;
+    struct informer_handler handler; /* the one that writes down what it is told */
     struct arena arena;
     struct buf told;
 };

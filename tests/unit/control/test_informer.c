@@ -339,6 +339,20 @@ static void what_cannot_be_read_is_as_good_as_a_cut(void **state)
     }
 }
 
+static void whoever_gets_on_is_not_stuck(void **state)
+{
+    struct scene w;
+    scene_open_synced(&w, "ADDED a/x u1 5");
+    static const char *const versions[] = {"11", "12", "13", "14"};
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        scene_say(&w, str_cstr(&w.arena, str_fmt(&w.arena, "MODIFIED a/x u1 %s", versions[i])));
+        wire_send(w.wire.calls, S("garbage"));
+        scene_await(&w, 31 * SECOND);
+        scene_watches_from(&w, versions[i]);
+    }
+    scene_close(&w);
+}
+
 static void an_event_that_is_too_large_leads_to_a_list(void **state)
 {
     struct scene w;
@@ -617,6 +631,7 @@ int main(void)
         cmocka_unit_test(a_watch_may_be_cut_in_the_middle_of_an_event),
         cmocka_unit_test(an_event_may_come_byte_by_byte),
         cmocka_unit_test(what_cannot_be_read_is_as_good_as_a_cut),
+        cmocka_unit_test(whoever_gets_on_is_not_stuck),
         cmocka_unit_test(an_event_that_is_too_large_leads_to_a_list),
         cmocka_unit_test(an_end_in_peace_is_followed_at_once),
         cmocka_unit_test(ends_that_follow_each_other_come_slower_and_slower),
