@@ -28,9 +28,9 @@ struct informer_options {
     /* PartialObjectMetadata: spec and status are neither sent nor kept. apiVersion and kind stay the object's own. */
     bool metadata_only;
     bool keys_only;    /* keeps namespace, name, uid and version, not the text; who needs more keeps it */
+    bool by_owner;     /* informer_by_owner works */
     const str *labels; /* informer_by_label works for these */
     size_t n_labels;
-    bool by_owner;         /* informer_by_owner works */
     const struct log *log; /* or NULL */
     struct random random;
 };
