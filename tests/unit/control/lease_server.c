@@ -171,8 +171,10 @@ struct transport *lease_server_transport(struct lease_server *s, const struct li
 
 void lease_server_done(struct lease_server *s)
 {
-    while (s->under_way)
-        passage_free(s->under_way);
+    for (struct passage *p = s->under_way, *next; p; p = next) {
+        next = p->next;
+        passage_free(p);
+    }
     arena_done(&s->arena);
 }
 

@@ -269,7 +269,7 @@ static void step_later(struct run *r, int k)
 
 static void step_retry(struct run *r, int k)
 {
-    static const int64_t delays[] = {BASE, 2 * BASE, MAX};
+    static const int64_t delays[] = {BASE, INT64_C(2) * BASE, MAX};
     uint32_t failures = r->m.failures[k];
     int64_t at = r->now + delays[failures < 2 ? failures : 2];
     if (is_taken_time(&r->m, at))
