@@ -195,9 +195,12 @@ void loopback_cancel(struct loopback *l)
 
 void loopback_close(struct api *api)
 {
-    while (api->loopbacks) {
-        struct loopback *l = api->loopbacks;
+    for (struct loopback *l = api->loopbacks; l; l = api->loopbacks) {
         assert(!l->is_pumping);
+        api->loopbacks = l->next;
+        if (l->next)
+            l->next->link = &api->loopbacks;
+        l->link = NULL;
         deliver(l, 0, (struct http_headers){0}, (str){0});
         release(l);
     }

@@ -76,30 +76,38 @@ static void on_piece(void *ctx, str bytes)
     call->listener.data(call->ctx, bytes);
 }
 
+static void take(struct transport_call *call, int status, struct http_headers headers, str body)
+{
+    call->at = NULL;
+    call->answer = (struct client_answer){.status = status,
+                                          .content_type = header_of(headers, S("Content-Type")),
+                                          .retry_after_ns = retry_after(headers),
+                                          .body = body};
+    if (status == 0) {
+        err_set(&call->err, ERR_UNAVAILABLE, "the server of this process has ended the call");
+        call->answer.err = &call->err;
+    } else if (body.n > CLIENT_ANSWER_BYTES) {
+        err_set(&call->err, ERR_TOO_LARGE, "the answer is larger than %d bytes", CLIENT_ANSWER_BYTES);
+        call->answer = (struct client_answer){.err = &call->err};
+    }
+}
+
+static void end_later(struct transport_call *call)
+{
+    call->answer.content_type = str_dup(&call->arena, call->answer.content_type);
+    call->answer.body = str_dup(&call->arena, call->answer.body);
+    call->later.fn = on_later;
+    loop_defer(call->transport->loop, &call->later);
+}
+
 static void on_done(void *ctx, int status, struct http_headers headers, str body)
 {
     struct transport_call *call = ctx;
-    struct client_answer *answer = &call->answer;
-    call->at = NULL;
-    *answer = (struct client_answer){.status = status,
-                                     .content_type = header_of(headers, S("Content-Type")),
-                                     .retry_after_ns = retry_after(headers),
-                                     .body = body};
-    if (status == 0) {
-        err_set(&call->err, ERR_UNAVAILABLE, "the server of this process has ended the call");
-        answer->err = &call->err;
-    } else if (body.n > CLIENT_ANSWER_BYTES) {
-        err_set(&call->err, ERR_TOO_LARGE, "the answer is larger than %d bytes", CLIENT_ANSWER_BYTES);
-        *answer = (struct client_answer){.err = &call->err};
-    }
-    if (!call->is_starting) {
+    take(call, status, headers, body);
+    if (call->is_starting)
+        end_later(call);
+    else
         end(call);
-        return;
-    }
-    answer->content_type = str_dup(&call->arena, answer->content_type);
-    answer->body = str_dup(&call->arena, answer->body);
-    call->later.fn = on_later;
-    loop_defer(call->transport->loop, &call->later);
 }
 
 /* ---- Calls. ---- */
@@ -114,11 +122,12 @@ static struct transport_call *start(struct transport *t, const struct client_req
     call->transport = lt;
     call->listener = *listener;
     call->ctx = ctx;
-    call->is_starting = true;
     if (lt->api == NULL) {
-        on_done(call, 0, (struct http_headers){0}, (str){0});
+        take(call, 0, (struct http_headers){0}, (str){0});
+        end_later(call);
         return call;
     }
+    call->is_starting = true;
     call->at = loopback_start(lt->api, &(struct loopback_call){.who = lt->who,
                                                                .method = request->method,
                                                                .target = request->target,

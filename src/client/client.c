@@ -126,8 +126,10 @@ void client_free(struct client *c)
     if (c == NULL)
         return;
     client_stop(c);
-    while (c->calls)
-        release(c->calls);
+    for (struct client_call *call = c->calls, *next; call; call = next) {
+        next = call->next;
+        free(call);
+    }
     if (c->is_posted)
         loop_post_cancel(c->loop, &c->arrival);
     c->transport->ops->free(c->transport);

@@ -246,9 +246,8 @@ static struct transport_call *start(struct transport *t, const struct client_req
     call->is_working = true;
     loop_defer(f->options.loop, &call->work);
     struct client_request kept = dup_request(&f->arena, request);
-    *vec_push(&f->arena, &f->log) =
-        (struct fake_request){kept.method,       kept.target, kept.accept,
-                              kept.content_type, kept.body,   loop_now(f->options.loop)};
+    *vec_push(&f->arena, &f->log) = (struct fake_request){kept.method,       kept.target, kept.accept,
+                                                          kept.content_type, kept.body,   loop_now(f->options.loop)};
     return call;
 }
 

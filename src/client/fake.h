@@ -36,7 +36,7 @@ struct transport *fake_transport(struct fake *f);
 
 /* Creates or replaces. What it lacks of metadata (uid, creationTimestamp) is made up; nothing else is touched. Returns the
  * revision. */
-uint64_t fake_put(struct fake *f, const char *object);
+uint64_t fake_put(struct fake *f, const char *text);
 /* At once, whatever finalizers say; false when there is none. */
 bool fake_remove(struct fake *f, const char *path);
 bool fake_get(struct fake *f, struct arena *a, const char *path, struct json *ret);
