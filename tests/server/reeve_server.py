@@ -149,6 +149,10 @@ class Tap:
             print('not ok %d - %s' % (self.count, name))
             print(re.sub('(?m)^', '# ', traceback.format_exc() + str(error)[:4000]), flush=True)
 
+    def skip(self, name, why):
+        self.count += 1
+        print('ok %d - %s # SKIP %s' % (self.count, name, why), flush=True)
+
     def end(self):
         print('1..%d' % self.count, flush=True)
         return 1 if self.failed else 0

@@ -143,6 +143,6 @@ const struct controller_row aggregation_row = {
     .account = "clusterrole-aggregation-controller",
     .summary = "keeps the rules of aggregated ClusterRoles",
     .in_kubernetes = true,
-    .rights = {"escalate,get,list,patch,watch:" GROUP ":clusterroles"},
+    .rights = {"escalate,list,patch,watch:" GROUP ":clusterroles"},
     .add = add,
 };

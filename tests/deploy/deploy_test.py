@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What deploy/ installs: it says what the binary says, a cluster takes it, and the rights in it are enough and not more.
+
+usage: deploy_test.py PATH-OF-REEVE DEPLOY-FOLDER
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import yaml
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 'server'))
+from reeve_server import SANITIZER, Server, Tap  # noqa: E402
+
+REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+KUSTOMIZE = os.path.join(DEPLOY, 'manager', 'kustomize')
+CHART = os.path.join(DEPLOY, 'manager', 'helm')
+CONTROLLERS = ('aggregation', 'garbage', 'namespaces')
+ACCOUNT = 'system:serviceaccount:reeve-system:reeve-manager'
+PATIENCE = 60
+
+
+def output(*command, **kwargs):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **kwargs).stdout
+
+
+def print_rbac(*flags):
+    return output(REEVE, 'manager', '--print-rbac', *flags)
+
+
+def documents(text):
+    return {(o['kind'], o['metadata']['name']): o for o in yaml.safe_load_all(text) if o}
+
+
+def read(*parts):
+    with open(os.path.join(*parts), encoding='utf-8') as file:
+        return file.read()
+
+
+def wait_for(condition, what):
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until, 'never happened: ' + what
+        time.sleep(0.02)
+
+
+# ---- Texts. ----
+
+def rbac_is_printed():
+    text = read(KUSTOMIZE, 'rbac.yaml')
+    assert text.split('\n', 1)[1] == print_rbac('--controllers=aggregation')
+
+
+def chart_has_the_rights():
+    for name in CONTROLLERS:
+        printed = documents(print_rbac('--controllers=' + name))
+        assert yaml.safe_load(read(CHART, 'rights', name + '.yaml')) == printed['ClusterRole', 'reeve-manager']['rules'], name
+        assert yaml.safe_load(read(CHART, 'rights', 'lease.yaml')) == printed['Role', 'reeve-manager']['rules']
+    assert sorted(os.listdir(os.path.join(CHART, 'rights'))) == sorted(n + '.yaml' for n in CONTROLLERS + ('lease',))
+
+
+def pod_is_restricted():
+    """What the Pod Security Standard "restricted" asks for, and a root file system that cannot be written."""
+    for text in (output('kubectl', 'kustomize', KUSTOMIZE), read(CHART, 'templates', 'deployment.yaml')):
+        for line in ('runAsNonRoot: true', 'type: RuntimeDefault', 'allowPrivilegeEscalation: false',
+                     'readOnlyRootFilesystem: true'):
+            assert line in text, line
+        assert re.search(r'drop:\s*(\[ALL\]|- ALL)', text)
+    pod = documents(output('kubectl', 'kustomize', KUSTOMIZE))['Deployment', 'reeve-manager']['spec']['template']['spec']
+    assert pod['securityContext']['runAsUser'] > 0 and not pod.get('volumes') and not pod.get('hostNetwork')
+
+
+def chart_is_kustomize():
+    """The same objects, but for the namespace, which Helm makes."""
+    rendered = documents(output('helm', 'template', 'reeve', CHART, '--namespace', 'reeve-system'))
+    base = documents(output('kubectl', 'kustomize', KUSTOMIZE))
+    base.pop(('Namespace', 'reeve-system'))
+    rendered['Deployment', 'reeve-manager']['spec']['template']['spec']['containers'][0].pop('imagePullPolicy')
+    assert rendered == base
+
+
+# ---- On a cluster. ----
+
+class Cluster:
+    """A server that leaves the work to the manager, and the manager with the rights of deploy/."""
+
+    def __init__(self):
+        self.server = Server(REEVE)
+        self.server.start(None, '--no-controllers', '--verbose')
+        self.env = {**os.environ, 'KUBECONFIG': self.server.kubeconfig, 'HOME': self.server.folder}
+        self.log = os.path.join(self.server.folder, 'manager-log')
+        self.manager = None
+
+    def kubectl(self, *words, stdin=None):
+        return output('kubectl', *words, env=self.env, input=stdin)
+
+    def install(self, controllers):
+        self.kubectl('apply', '-k', KUSTOMIZE)
+        self.kubectl('apply', '-f', '-', stdin=print_rbac('--controllers=' + controllers))
+        token = self.kubectl('create', 'token', 'reeve-manager', '-n', 'reeve-system').strip()
+        config = yaml.safe_load(read(self.server.kubeconfig))
+        config['users'][0]['user'] = {'token': token}
+        path = os.path.join(self.server.folder, 'manager-kubeconfig')
+        with open(path, 'w', encoding='utf-8') as file:
+            yaml.safe_dump(config, file)
+        with open(self.log, 'ab') as log:
+            self.manager = subprocess.Popen(  # pylint: disable=consider-using-with
+                [REEVE, 'manager', '--kubeconfig', path, '--controllers=' + controllers, '--listen=127.0.0.1:0',
+                 '--lease-namespace=reeve-system', '--verbose'], stdout=subprocess.DEVNULL, stderr=log, env=self.env)
+
+    def requests(self):
+        """(method, path, status) of what the manager has asked."""
+        pattern = re.compile(r'msg=request .*method=(\S+) path=(\S+) user=%s status=(\d+)' % re.escape(ACCOUNT))
+        with open(self.server.log, encoding='utf-8', errors='replace') as file:
+            return [match.groups() for match in map(pattern.search, file) if match]
+
+    def end(self):
+        if self.manager:
+            self.manager.terminate()
+            code = self.manager.wait()
+            text = read(self.log)
+            assert not SANITIZER.search(text), text
+            assert code == 0, text
+        self.server.stop()
+        self.server.remove()
+
+
+def leaf(name, label):
+    return yaml.safe_dump({'apiVersion': 'rbac.authorization.k8s.io/v1', 'kind': 'ClusterRole',
+                           'metadata': {'name': name, 'labels': {label: 'true'}},
+                           'rules': [{'apiGroups': ['leaf.example.com'], 'resources': ['leaves'], 'verbs': ['get']}]})
+
+
+def rights_are_enough():
+    cluster = Cluster()
+    try:
+        cluster.install('aggregation,garbage,namespaces')
+        cluster.kubectl('apply', '-f', '-', stdin=leaf('leaf', 'rbac.authorization.k8s.io/aggregate-to-view'))
+        wait_for(lambda: 'leaf.example.com' in cluster.kubectl('get', 'clusterrole', 'admin', '-o', 'yaml'), 'aggregation')
+        cluster.kubectl('create', 'namespace', 'full')
+        wait_for(lambda: 'kube-root-ca.crt' in cluster.kubectl('get', 'configmaps', '-n', 'full', '-o', 'name'), 'the CA')
+        wait_for(lambda: 'default' in cluster.kubectl('get', 'serviceaccounts', '-n', 'full', '-o', 'name'), 'the account')
+        cluster.kubectl('create', 'configmap', 'owner', '-n', 'full')
+        uid = cluster.kubectl('get', 'configmap', 'owner', '-n', 'full', '-o', 'jsonpath={.metadata.uid}')
+        owners = [{'apiVersion': 'v1', 'kind': 'ConfigMap', 'name': 'owner', 'uid': uid}]
+        owned = {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'owned', 'ownerReferences': owners}}
+        cluster.kubectl('create', '-n', 'full', '-f', '-', stdin=yaml.safe_dump(owned))
+        cluster.kubectl('delete', 'configmap', 'owner', '-n', 'full')
+        wait_for(lambda: 'owned' not in cluster.kubectl('get', 'secrets', '-n', 'full', '-o', 'name'), 'garbage')
+        cluster.kubectl('delete', 'namespace', 'full')
+        refused = [r for r in cluster.requests() if r[2] in ('401', '403')]
+        assert not refused, refused
+    finally:
+        cluster.end()
+
+
+def rights_are_not_more():
+    """The aggregation controller uses all it is given, but for escalate, which is no request of its own."""
+    cluster = Cluster()
+    try:
+        cluster.install('aggregation')
+        cluster.kubectl('apply', '-f', '-', stdin=leaf('leaf', 'rbac.authorization.k8s.io/aggregate-to-view'))
+        wait_for(lambda: 'leaf.example.com' in cluster.kubectl('get', 'clusterrole', 'admin', '-o', 'yaml'), 'aggregation')
+        cluster.kubectl('delete', 'lease', 'reeve-manager', '-n', 'reeve-system')
+        wait_for(lambda: 'reeve-manager' in cluster.kubectl('get', 'leases', '-n', 'reeve-system', '-o', 'name'), 'a lease')
+        roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
+        leases = '/apis/coordination.k8s.io/v1/namespaces/reeve-system/leases'
+        others = [r for r in cluster.requests()
+                  if not r[1].startswith((roles, leases)) or r[2] in ('401', '403')]
+        assert not others, others
+    finally:
+        cluster.end()
+    rules = documents(print_rbac('--controllers=aggregation'))['ClusterRole', 'reeve-manager']['rules']
+    assert rules == [{'apiGroups': ['rbac.authorization.k8s.io'], 'resources': ['clusterroles'],
+                      'verbs': ['escalate', 'list', 'patch', 'watch']}], rules
+
+
+def main():
+    checks = Tap()
+    checks.run('rbac.yaml is what the binary prints', rbac_is_printed)
+    checks.run('the chart has the rights that the binary prints', chart_has_the_rights)
+    checks.run('the pod has no privileges', pod_is_restricted)
+    checks.run('the rights are enough for all controllers', rights_are_enough)
+    checks.run('the rights of aggregation are not more than it uses', rights_are_not_more)
+    if shutil.which('helm'):
+        checks.run('the chart makes the same objects', chart_is_kustomize)
+    else:
+        checks.skip('the chart makes the same objects', 'there is no helm')
+    sys.exit(checks.end())
+
+
+if __name__ == '__main__':
+    main()
