@@ -235,7 +235,12 @@ static int patched(struct transport_call *call, const struct fake_place *p, cons
     str type = call->request.content_type;
     if (str_eq(type, S("application/json-patch+json")))
         return json_patch(a, current, patch, ret, err);
-    if (str_eq(type, S("application/strategic-merge-patch+json")))
+    bool is_strategic = str_eq(type, S("application/strategic-merge-patch+json"));
+    if (is_strategic && !p->kind->shape)
+        return err_set(err, ERR_UNSUPPORTED_MEDIA_TYPE,
+                       "the body of the request was in an unknown format - accepted media types include: "
+                       "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml");
+    if (is_strategic)
         return strategic_patch(a, p->kind->shape, current, patch, ret, err);
     *ret = json_merge_patch(a, current, patch);
     return 0;
