@@ -24,9 +24,8 @@ enum { BACKOFF_MAX = 30 /* seconds */ };
  * back do not all come at once. */
 static int64_t backoff_ns(struct https *t)
 {
-    int64_t seconds = t->failures > 5 ? BACKOFF_MAX : INT64_C(1) << (t->failures - 1);
-    seconds = seconds < BACKOFF_MAX ? seconds : BACKOFF_MAX;
-    uint32_t half_ms = (uint32_t)seconds * 500;
+    uint32_t seconds = t->failures > 5 ? BACKOFF_MAX : UINT32_C(1) << (t->failures - 1);
+    uint32_t half_ms = seconds * 500;
     return (half_ms + random_below(&t->options.random, half_ms + 1)) * INT64_C(1000000);
 }
 
@@ -45,11 +44,12 @@ void https_conn_answered(struct https_conn *conn)
         reset_backoff(conn->t);
 }
 
-static void back_off(struct https *t)
+/* is_forgiven: nothing bad came before it, and the server was there: it may be about to be replaced by another. */
+static void back_off(struct https *t, bool is_forgiven)
 {
     t->n_failed++;
     t->failures++;
-    int64_t delay = backoff_ns(t);
+    int64_t delay = is_forgiven ? 0 : backoff_ns(t);
     t->retry_at = loop_now(t->loop) + delay;
     loop_timer_set(t->loop, &t->timer, delay);
 }
@@ -60,7 +60,7 @@ void https_conn_failed(struct https_conn *conn, const struct err *why)
         return;
     conn->is_failed = true;
     conn->t->why = *why;
-    back_off(conn->t);
+    back_off(conn->t, conn->is_ready && conn->t->failures == 0);
 }
 
 /* ---- Beginning and end. ---- */
@@ -156,7 +156,7 @@ static void open_one(struct https *t)
     };
     if (http_client_new(t->loop, &options, &conn->client, &t->why) < 0) {
         free(conn);
-        back_off(t);
+        back_off(t, false);
         return;
     }
     conn->t = t;

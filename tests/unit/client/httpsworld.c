@@ -69,7 +69,7 @@ bool credentials_refused(struct credentials *c, uint64_t serial)
     c->f->refused++;
     if (!c->f->has_more || serial != c->f->serial)
         return serial != c->f->serial;
-    c->f->has_more = false;
+    c->f->has_more = c->f->is_endless;
     c->f->serial++;
     c->f->headers[0] = (struct http_header){S("Authorization"), S("Bearer second")};
     return true;

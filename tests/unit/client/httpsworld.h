@@ -16,9 +16,10 @@ struct fake_credentials {
     struct http_header headers[4];
     size_t n_headers;
     uint64_t serial;
-    bool is_slow;   /* asks wait until fake_credentials_come */
-    bool is_broken; /* …and are refused */
-    bool has_more;  /* what credentials_refused says, and then the next token */
+    bool is_slow;    /* asks wait until fake_credentials_come */
+    bool is_broken;  /* …and are refused */
+    bool has_more;   /* what credentials_refused says, and then the next token */
+    bool is_endless; /* …again and again */
     size_t asked, refused;
     struct credentials_wait *first;
 };

@@ -118,8 +118,7 @@ static void unauthorized_for_good(void **state)
     assert_int_equal(w->credentials.refused, 1);
     assert_int_equal(w->credentials.asked, 1);
     /* New ones that are refused too: once is enough. */
-    w->credentials.has_more = true;
-    w->credentials.serial = 7;
+    w->credentials.has_more = w->credentials.is_endless = true;
     w->t.also = demand_third;
     got_get(w, &b, "/hello");
     UNTIL(&w->t, b.is_over);

@@ -180,6 +180,31 @@ static void times_h1(void **state)
     check_times(OVER_H1);
 }
 
+/* Who is out of time makes room for the next; and waiting for room is part of one's time. */
+static void times_while_waiting(void **state)
+{
+    struct http_limits limits = {.streams = 1};
+    struct https_options options = {.connections = 1};
+    struct httpsworld *w = httpsworld_new(0, &limits, &options);
+    struct got a = {0}, b = {0}, c = {0};
+    struct client_request r = {.method = S("GET"), .target = S("/later"), .total_ns = 5 * SECOND};
+    got_start(w, &a, r);
+    UNTIL(&w->t, w->t.n_later == 1);
+    got_get(w, &b, "/hello");
+    r.total_ns = 2 * SECOND;
+    got_start(w, &c, r);
+    httpsworld_pass(w, 3);
+    assert_true(c.is_over && !b.is_over && !a.is_over);
+    assert_int_equal(c.err.code, ERR_TIMEOUT);
+    assert_true(c.can_retry); /* it went nowhere */
+    httpsworld_pass(w, 3);
+    assert_true(a.is_over);
+    UNTIL(&w->t, b.is_over);
+    assert_true(got_is(&b, 200, "hello"));
+    got_done(&a), got_done(&b), got_done(&c);
+    httpsworld_free(w);
+}
+
 /* ---- Cancelling. ---- */
 
 static void check_cancel(unsigned over)
@@ -222,9 +247,16 @@ static void cancel_h1(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_h2),           cmocka_unit_test(sizes_h1),  cmocka_unit_test(large_by_its_own_words),
-        cmocka_unit_test(headers_of_answers), cmocka_unit_test(cut_h2),    cmocka_unit_test(cut_h1),
-        cmocka_unit_test(times_h1),           cmocka_unit_test(cancel_h2), cmocka_unit_test(cancel_h1),
+        cmocka_unit_test(sizes_h2),
+        cmocka_unit_test(sizes_h1),
+        cmocka_unit_test(large_by_its_own_words),
+        cmocka_unit_test(headers_of_answers),
+        cmocka_unit_test(cut_h2),
+        cmocka_unit_test(cut_h1),
+        cmocka_unit_test(times_h1),
+        cmocka_unit_test(times_while_waiting),
+        cmocka_unit_test(cancel_h2),
+        cmocka_unit_test(cancel_h1),
     };
     return cmocka_run_group_tests_name("https_answers", tests, NULL, NULL);
 }

@@ -101,6 +101,30 @@ static void goodbye(void **state)
     httpsworld_free(w);
 }
 
+/* The same on a connection that gave no answer yet: once, that is nobody's fault. */
+static void goodbye_before_any_answer(void **state)
+{
+    struct httpsworld *w = httpsworld_new(0, NULL, NULL);
+    struct got a = {0}, b = {0};
+    got_get(w, &a, "/later");
+    UNTIL(&w->t, w->t.n_later == 1);
+    struct http_server *old = testserver_replace(&w->t);
+    loop_turn(w->t.loop, 0);
+    got_start(w, &b, (struct client_request){.method = S("POST"), .target = S("/echo"), .body = S("once")});
+    UNTIL(&w->t, b.is_over);
+    assert_true(got_is(&b, 200, "once"));
+    assert_int_equal(w->t.handled, 2);
+    assert_false(a.is_over);
+    assert_int_equal(https_stats(w->transport).opened, 2);
+    assert_int_equal(https_stats(w->transport).failed, 1);
+    testserver_answer(&w->t, 0, 200, S("in time"));
+    UNTIL(&w->t, a.is_over && w->t.is_drained);
+    assert_true(got_is(&a, 200, "in time"));
+    http_server_free(old);
+    got_done(&a), got_done(&b);
+    httpsworld_free(w);
+}
+
 /* ---- Back-off. ---- */
 
 static void expect_refusal(struct httpsworld *w)
@@ -139,13 +163,15 @@ static int until_next_try(struct httpsworld *w)
 static void server_away_and_back(void **state)
 {
     struct httpsworld *w = httpsworld_new(0, NULL, NULL);
-    struct got watch = {0}, a = {0};
+    struct got watch = {0}, a = {0}, late = {0};
     got_watch(w, &watch, "/watch");
-    UNTIL(&w->t, w->t.n_watches == 1);
+    got_get(w, &late, "/later");
+    UNTIL(&w->t, w->t.n_watches == 1 && w->t.n_later == 1);
     testserver_event(&w->t, 0, S("event"));
     UNTIL(&w->t, watch.body.n);
     testserver_close(&w->t);
-    UNTIL(&w->t, watch.is_over);
+    UNTIL(&w->t, watch.is_over && late.is_over);
+    assert_false(late.status || late.can_retry); /* what the server knows of is for the caller to repeat */
     assert_int_equal(watch.status, 0);
     assert_int_equal(watch.err.code, ERR_UNAVAILABLE);
     assert_false(watch.can_retry);
@@ -175,7 +201,7 @@ static void server_away_and_back(void **state)
     expect_refusal(w);
     assert_int_equal(opened(w), before + 1);
     assert_true(until_next_try(w) <= 11);
-    got_done(&watch), got_done(&a);
+    got_done(&watch), got_done(&a), got_done(&late);
     httpsworld_free(w);
 }
 
@@ -348,6 +374,7 @@ int main(void)
         cmocka_unit_test(watches_share_a_connection),
         cmocka_unit_test(further_connections),
         cmocka_unit_test(goodbye),
+        cmocka_unit_test(goodbye_before_any_answer),
         cmocka_unit_test(server_away_and_back),
         cmocka_unit_test(reconnects_by_itself),
         cmocka_unit_test(useless_servers),
