@@ -323,6 +323,7 @@ int http_client_new(struct loop *l, const struct http_client_options *options, s
     conn_host_init(&c->host);
     c->work.fn = on_work;
     c->timer = (struct loop_timer){.fn = on_conn_timer, .ctx = c};
+    c->connect_at = loop_now(l) + c->options.connect_ns;
     loop_timer_set(l, &c->timer, c->options.connect_ns);
     client_connect(c);
     *ret = c;

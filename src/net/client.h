@@ -87,6 +87,8 @@ struct http_client {
     struct loop_work begin;
     struct client_lookup *lookup;
     struct loop_fd attempt; /* a socket that is being connected; fd -1: none */
+    struct loop_timer attempt_timer;
+    int64_t connect_at; /* when time is over */
     VEC(struct sockaddr_storage) addresses;
     size_t next_address;
     /* client_h2.c */

@@ -178,6 +178,8 @@ static const struct conn_user opening = {.open = on_open, .input = on_early_inpu
 static void connected(struct http_client *c, const struct sockaddr_storage *to)
 {
     int fd = c->attempt.fd;
+    loop_timer_cancel(c->loop, &c->attempt_timer);
+    loop_fd_remove(c->loop, &c->attempt);
     c->attempt.fd = -1;
     struct conn_options options = {
         .fd = fd,
@@ -191,6 +193,25 @@ static void connected(struct http_client *c, const struct sockaddr_storage *to)
         client_gone(c);
 }
 
+/* This address is given up, for the next. */
+static void give_up(struct http_client *c, int code)
+{
+    failed(c, &c->addresses.p[c->next_address - 1], code);
+    loop_timer_cancel(c->loop, &c->attempt_timer);
+    loop_fd_remove(c->loop, &c->attempt);
+    (void)close(c->attempt.fd);
+    c->attempt.fd = -1;
+    attempt(c);
+}
+
+static void on_attempt_timer(void *ctx)
+{
+    struct http_client *c = ctx;
+    client_enter(c);
+    give_up(c, ETIMEDOUT);
+    client_leave(c);
+}
+
 static void on_attempt(void *ctx, unsigned events)
 {
     (void)events;
@@ -202,17 +223,11 @@ static void on_attempt(void *ctx, unsigned events)
     socklen_t peer_n = sizeof peer;
     if (code == 0 && getpeername(c->attempt.fd, (struct sockaddr *)&peer, &peer_n) < 0)
         return; /* not yet */
-    loop_fd_remove(c->loop, &c->attempt);
     client_enter(c);
-    const struct sockaddr_storage *to = &c->addresses.p[c->next_address - 1];
-    if (code == 0) {
-        connected(c, to);
-    } else {
-        failed(c, to, code);
-        (void)close(c->attempt.fd);
-        c->attempt.fd = -1;
-        attempt(c);
-    }
+    if (code == 0)
+        connected(c, &c->addresses.p[c->next_address - 1]);
+    else
+        give_up(c, code);
     client_leave(c);
 }
 
@@ -224,6 +239,16 @@ static void keep_alive(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+/* An address that swallows everything (IPv6 on many a network) leaves time for those behind it; the last one has all of it. */
+static void share_time(struct http_client *c)
+{
+    size_t others = c->addresses.n - c->next_address;
+    int64_t left = c->connect_at - loop_now(c->loop);
+    c->attempt_timer = (struct loop_timer){.fn = on_attempt_timer, .ctx = c};
+    if (others && left > 0)
+        loop_timer_set(c->loop, &c->attempt_timer, left / (int64_t)(others + 1));
 }
 
 /* False: not even begun; c->why says why. */
@@ -239,8 +264,10 @@ static bool begin_attempt(struct http_client *c, const struct sockaddr_storage *
     }
     keep_alive(fd);
     c->attempt = (struct loop_fd){.fd = fd, .fn = on_attempt, .ctx = c};
-    if (loop_fd_add(c->loop, &c->attempt, LOOP_WRITE, &c->why) == 0)
+    if (loop_fd_add(c->loop, &c->attempt, LOOP_WRITE, &c->why) == 0) {
+        share_time(c);
         return true;
+    }
     (void)close(fd);
     c->attempt.fd = -1;
     return false;
@@ -286,6 +313,7 @@ void client_connect(struct http_client *c)
 void client_connect_done(struct http_client *c)
 {
     loop_timer_cancel(c->loop, &c->timer);
+    loop_timer_cancel(c->loop, &c->attempt_timer);
     loop_defer_cancel(c->loop, &c->begin);
     if (c->lookup)
         leave_lookup(c->lookup);

@@ -2,9 +2,11 @@
 /* The client against servers that do what ours never would; what they say is written byte by byte. */
 #include "testclient.h"
 
+#include "net/client.h"
 #include "peer.h"
 
-#include <fcntl.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -352,6 +354,50 @@ static void no_word_after_free(void **state)
     testclient_stop(f);
 }
 
+/* ---- A server of two addresses, the first of which swallows everything. ---- */
+
+/* Listens where nobody accepts, with as many connections as the kernel keeps for that; the rest gets no answer. */
+static struct sockaddr_in swallow(int fds[4])
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t n = sizeof a;
+    fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fds[0], (struct sockaddr *)&a, n), 0);
+    assert_int_equal(listen(fds[0], 0), 0);
+    assert_int_equal(getsockname(fds[0], (struct sockaddr *)&a, &n), 0);
+    for (int i = 1; i < 4; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(fds[i], (struct sockaddr *)&a, n);
+    }
+    return a;
+}
+
+static void time_for_the_second_address(void **state)
+{
+    struct clock_fake now = {.mono = 1000 * INT64_C(1000000000)};
+    struct clock clock = clock_of_fake(&now);
+    struct testclient *f = calloc(1, sizeof *f);
+    struct heard a = {0};
+    int fds[4];
+    testserver_start_on(&f->t, &clock, NULL, NULL);
+    testclient_connect(f, (struct http_client_options){0});
+    struct sockaddr_storage good = f->client->addresses.p[0]; /* it begins in its own time, at the end of the turn */
+    *(struct sockaddr_in *)&f->client->addresses.p[0] = swallow(fds);
+    *vec_push(&f->client->arena, &f->client->addresses) = good;
+    testclient_ask(f, &a, "GET", "/hello", (str){0});
+    testserver_settle(&f->t);
+    clock_fake_advance(&now, 4 * INT64_C(1000000000));
+    testserver_settle(&f->t);
+    assert_int_equal(f->client->next_address, 1);
+    clock_fake_advance(&now, 2 * INT64_C(1000000000));
+    UNTIL(&f->t, a.is_over);
+    assert_true(a.is_complete && heard_is(&a, "hello"));
+    for (int i = 0; i < 4; i++)
+        (void)close(fds[i]);
+    heard_done(&a);
+    testclient_stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +411,7 @@ int main(void)
         cmocka_unit_test(answer_until_the_end),
         cmocka_unit_test(cut_answers_h1),
         cmocka_unit_test(no_word_after_free),
+        cmocka_unit_test(time_for_the_second_address),
     };
     return cmocka_run_group_tests_name("http_client_peers", tests, NULL, NULL);
 }
