@@ -21,7 +21,7 @@ enum admission_operation { ADMISSION_CREATE, ADMISSION_UPDATE, ADMISSION_DELETE 
 /* How a step asks about other objects. Answers are of this moment. */
 struct admission_facts {
     const struct authz_index *authz;
-    const struct aggregate_index *aggregates; /* NULL: somebody else keeps aggregated roles */
+    struct aggregate_index *aggregates; /* NULL: somebody else keeps aggregated roles */
     /* The object, decoded into the arena, or NULL; *ret_revision is what the decision then depends on. */
     const struct json *(*get)(void *ctx, struct arena *a, str group, str resource, str namespace, str name,
                               uint64_t *ret_revision);

@@ -6,39 +6,14 @@
 #include "authz/validate.h"
 #include "object/object.h"
 
-#include <stdlib.h>
-
-struct sources {
-    struct arena *arena;
-    VEC(struct aggregate_source) list;
-};
-
-static bool collect(void *ctx, const struct authz_role *role)
-{
-    struct sources *s = ctx;
-    if (role->kind == AUTHZ_CLUSTER_ROLE)
-        *vec_push(s->arena, &s->list) = (struct aggregate_source){role->name, role->labels, role->rules};
-    return true;
-}
-
-static int by_name(const void *l, const void *r)
-{
-    return str_cmp(((const struct aggregate_source *)l)->name, ((const struct aggregate_source *)r)->name);
-}
-
-/* A role whose selectors nobody has seen yet: all roles are looked at, once. */
+/* A role whose selectors nobody has seen yet. */
 static int select_now(const struct admission_facts *facts, const struct admission_write *write, struct rules *ret)
 {
-    struct sources sources = {.arena = write->arena};
     struct aggregate_selectors selectors;
     int rc = aggregate_selectors_parse(write->arena, json_get(write->object, S("aggregationRule")), &selectors, NULL);
-    if (rc < 0)
-        return rc; /* validation says so */
-    authz_visit_roles(facts->authz, collect, &sources);
-    if (sources.list.n)
-        qsort(sources.list.p, sources.list.n, sizeof *sources.list.p, by_name);
-    *ret = aggregate_merge(write->arena, step_name(write), selectors, sources.list.p, sources.list.n);
-    return 0;
+    if (rc == 0) /* else validation says so */
+        *ret = aggregate_index_select(facts->aggregates, write->arena, step_name(write), selectors);
+    return rc;
 }
 
 static bool has_same_selectors(const struct admission_write *write)

@@ -80,3 +80,7 @@ struct aggregate_changes {
 struct aggregate_changes aggregate_index_settle(struct aggregate_index *ix, struct arena *a);
 /* The rules of a role, leaf or aggregate, as of the last settle; false when it is not known. */
 bool aggregate_index_rules(const struct aggregate_index *ix, struct arena *a, str name, struct rules *ret);
+/* The rules that an aggregate of this name would have with these selectors, from what the roles grant now: for one that is about to
+ * be written. As aggregate_merge, at the cost of what is selected. Lent until the index changes. */
+struct rules aggregate_index_select(struct aggregate_index *ix, struct arena *a, str name,
+                                    struct aggregate_selectors selectors);

@@ -233,6 +233,30 @@ bool aggregate_index_rules(const struct aggregate_index *ix, struct arena *a, st
     return role != NULL;
 }
 
+struct rules aggregate_index_select(struct aggregate_index *ix, struct arena *a, str name,
+                                    struct aggregate_selectors selectors)
+{
+    struct rule_set merged = {.arena = a};
+    for (size_t i = 0; i < selectors.n; i++) {
+        if (selectors.p[i].nothing)
+            continue;
+        struct buf text = {.arena = &ix->scratch};
+        selector_format(&text, &selectors.p[i]);
+        struct agg_selector *s = agg_selector_get(ix, &selectors.p[i], buf_str(&text));
+        for (size_t k = 0; k < s->n; k++) {
+            if (str_eq(s->members[k].role->name, name))
+                continue;
+            struct rules lent = agg_rules_lend(a, s->members[k].role->rules);
+            rules_each(lent, rule) rule_set_add(&merged, rule);
+        }
+        agg_selector_release(ix, s);
+    }
+    struct rules rules = rule_set_rules(&merged);
+    rule_set_done(&merged);
+    arena_reset(&ix->scratch);
+    return rules;
+}
+
 void aggregate_index_free(struct aggregate_index *ix)
 {
     if (ix == NULL)

@@ -340,6 +340,26 @@ static void check(struct world *w, struct aggregate_index *ix, struct arena *a)
     assert_int_equal(n, changes.n);
 }
 
+/* What one of the roles, or a newcomer, would have with other selectors: the index says it and stays as it was. */
+static void check_select(struct world *w, struct aggregate_index *ix, struct arena *a)
+{
+    struct role draft = {.exists = true, .is_aggregate = true};
+    struct json rule = json_obj(), list = json_arr();
+    struct aggregate_selectors selectors;
+    struct list want = {.n = 0};
+    int self = pick(w, w->size + 1);
+    pick_selectors(w, &draft);
+    for (int s = 0; s < draft.n; s++) {
+        json_push(a, &list, object_of(a, &draft.selectors[s]));
+        for (int j = 0; j < w->size; j++)
+            for (int k = 0; j != self && selects(&draft.selectors[s], &w->roles[j]) && k < w->roles[j].result.n; k++)
+                add_once(&want, w->roles[j].result.p[k]);
+    }
+    json_add(a, &rule, S("clusterRoleSelectors"), list);
+    assert_int_equal(aggregate_selectors_parse(a, &rule, &selectors, NULL), 0);
+    assert_true(same_rules(aggregate_index_select(ix, a, name_of(a, self), selectors), &want));
+}
+
 static void live(uint64_t seed, int size, int steps)
 {
     struct random_fake fake = {seed};
@@ -355,6 +375,7 @@ static void live(uint64_t seed, int size, int steps)
         while (pick(&w, 4) == 0) /* several changes, then one look */
             step(&w, ix, &a);
         check(&w, ix, &a);
+        check_select(&w, ix, &a);
     }
     aggregate_index_free(ix);
 }
