@@ -21,5 +21,5 @@ void controller_free(struct controller *k);
 void controller_start(struct controller *k);
 /* Closes the queue. True: threads are at work, and ended is going to be called. */
 bool controller_stop(struct controller *k);
-/* Without the locks of its queue and its workers nothing is consistent: a copy, taken under them. */
+/* A copy of what was counted. */
 struct metrics_controller controller_figures(struct controller *k);
