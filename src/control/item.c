@@ -32,44 +32,66 @@ static const char *bytes_of(const struct item *item)
     return (const char *)(item->marks + item->n_marks);
 }
 
-/* Where s stands in the block; it is added when it does not. False: it is too long. */
-static bool place(struct draft *d, str s, uint32_t *ret_at, uint16_t *ret_n)
+/* Where s stands in the block, looked for in the part from here to there; it is added when it does not. False: it is too
+ * long. */
+static bool place_within(struct draft *d, size_t from, size_t to, str s, struct item_mark *ret)
 {
     if (s.n > UINT16_MAX)
         return false;
-    ptrdiff_t at = s.n ? str_find(buf_str(&d->bytes), s) : 0;
-    if (at < 0) {
-        at = (ptrdiff_t)d->bytes.n;
+    ptrdiff_t at = s.n ? str_find(str_from(str_upto(buf_str(&d->bytes), to), from), s) : 0;
+    if (at >= 0) {
+        ret->at = (uint32_t)(s.n ? from + (size_t)at : 0);
+    } else {
+        ret->at = (uint32_t)d->bytes.n;
         buf_add_str(&d->bytes, s);
     }
-    *ret_at = (uint32_t)at;
-    *ret_n = (uint16_t)s.n;
+    ret->n = (uint16_t)s.n;
     return true;
 }
 
-/* An object whose owner or label has a text that no object can have is found by its name only. */
-static void mark(struct draft *d, struct arena *scratch, str value, size_t index)
+static bool place(struct draft *d, str s, struct item_mark *ret)
 {
-    struct item_mark m = {.index = (uint16_t)index};
-    if (place(d, value, &m.at, &m.n))
-        *vec_push(scratch, &d->marks) = m;
+    return place_within(d, 0, d->bytes.n, s, ret);
 }
 
+/* Owners may be many, so that not each of them can be looked for in all of the text. They stand there one after the other: the
+ * next one is near the one before. If not, it is looked for farther away, as long as all that looking costs no more than reading
+ * the text a few times. */
+static void mark_owners(struct draft *d, struct arena *scratch, const struct json *owners, size_t index)
+{
+    enum { NEAR = 1024, READINGS = 4 };
+    size_t from = 0, reach = d->bytes.n, budget = READINGS * d->bytes.n;
+    json_each_item(owners, owner)
+    {
+        struct item_mark m = {.index = (uint16_t)index};
+        str uid = json_get_text(owner, S("uid"));
+        size_t end = d->bytes.n, look = reach < budget ? reach : budget;
+        if (uid.n == 0 || !place_within(d, from, from + look, uid, &m))
+            continue;
+        *vec_push(scratch, &d->marks) = m;
+        if (m.at < end) {
+            budget -= m.at - from;
+            from = m.at + m.n;
+            reach = NEAR + uid.n;
+        } else {
+            budget -= look;
+            reach = reach > end ? end : reach * 2;
+        }
+    }
+}
+
+/* An object whose label or owner has a text that none can have is found by its name only. */
 static void mark_all(struct draft *d, struct arena *scratch, const struct json *object, const struct item_shape *shape)
 {
     const struct json *labels = object_labels(object);
     for (size_t i = 0; i < shape->n_labels; i++) {
+        struct item_mark m = {.index = (uint16_t)i};
         const struct json *value = json_get(labels, shape->labels[i]);
-        if (json_is_str(value))
-            mark(d, scratch, json_text(value), i);
+        if (json_is_str(value) && place(d, json_text(value), &m))
+            *vec_push(scratch, &d->marks) = m;
     }
-    const struct json *owners = shape->by_owner ? object_owners(object) : NULL;
-    json_each_item(owners, owner)
-    {
-        str uid = json_get_text(owner, S("uid"));
-        if (uid.n)
-            mark(d, scratch, uid, shape->n_labels);
-    }
+    if (shape->by_owner)
+        mark_owners(d, scratch, object_owners(object), shape->n_labels);
 }
 
 /* managedFields are half of many objects, and nobody here asks for them. */
@@ -119,8 +141,11 @@ struct item *item_new_shaped(const struct json *object, const struct item_shape 
         [VERSION] = object_rv(object),
     };
     for (int i = 0; i < FIELDS; i++) {
-        if (!place(&d, fields[i], &d.at[i], &d.n[i]))
+        struct item_mark m;
+        if (!place(&d, fields[i], &m))
             return NULL;
+        d.at[i] = m.at;
+        d.n[i] = m.n;
     }
     mark_all(&d, &scratch, object, shape);
     return d.bytes.n > UINT32_MAX ? NULL : build(&d, text_n);

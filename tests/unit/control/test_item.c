@@ -79,6 +79,39 @@ static void keys_need_no_text(void **state)
     item_unref(item);
 }
 
+/* Far apart, near each other, and spelt otherwise in JSON. */
+static void an_item_may_have_many_owners(void **state)
+{
+    enum { OWNERS = 5000 };
+    struct arena a ARENA_SCOPE = {0};
+    struct json object = tree(&a, role), owners = json_arr();
+    char filler[8000];
+    memset(filler, 'x', sizeof filler);
+    for (int i = 0; i < OWNERS; i++) {
+        struct json owner = json_obj();
+        if (i % 1000 == 500)
+            json_set(&a, &owner, S("name"), json_str((str){filler, sizeof filler}));
+        json_set(&a, &owner, S("uid"), json_str(str_fmt(&a, "%s%d", i % 1000 == 100 ? "<" : "owner", i)));
+        json_push(&a, &owners, owner);
+    }
+    json_set(&a, json_get_mut(&object, S("metadata")), S("ownerReferences"), owners);
+    for (int keys_only = 0; keys_only < 2; keys_only++) {
+        struct item *item = item_new_shaped(&object, &(struct item_shape){.keys_only = keys_only, .by_owner = true});
+        const struct item_mark *marks;
+        assert_int_equal(item_marks(item, &marks), OWNERS);
+        size_t copied = 0;
+        for (int i = 0; i < OWNERS; i++) {
+            str uid = json_get_text(&owners.items[i], S("uid"));
+            assert_int_equal(marks[i].index, 0);
+            assert_true(str_eq(item_slice(item, marks[i].at, marks[i].n), uid));
+            copied += marks[i].at >= item_text(item).n;
+        }
+        if (!keys_only)
+            assert_true(copied >= 5 && copied < 100); /* the others are found where they stand */
+        item_unref(item);
+    }
+}
+
 static void what_has_no_name_is_refused(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
@@ -138,9 +171,10 @@ static void versions_are_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_item_knows_its_object), cmocka_unit_test(names_that_json_spells_otherwise_are_kept),
-        cmocka_unit_test(keys_need_no_text),        cmocka_unit_test(what_has_no_name_is_refused),
-        cmocka_unit_test(references_are_counted),   cmocka_unit_test(versions_are_numbers),
+        cmocka_unit_test(an_item_knows_its_object),    cmocka_unit_test(names_that_json_spells_otherwise_are_kept),
+        cmocka_unit_test(keys_need_no_text),           cmocka_unit_test(an_item_may_have_many_owners),
+        cmocka_unit_test(what_has_no_name_is_refused), cmocka_unit_test(references_are_counted),
+        cmocka_unit_test(versions_are_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
