@@ -3,6 +3,7 @@
 #include "control/cache.h"
 
 #include "base/clock.h"
+#include "control/order.h"
 #include "object/object.h"
 
 #include <setjmp.h>
@@ -190,6 +191,38 @@ static void sizes_follow_what_is_there(void **state)
     cache_free(c);
 }
 
+/* Chunks that have become small are joined, with the one behind or the one before. */
+static void what_has_shrunk_takes_less(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct order o = {0};
+    struct items all = {.p = calloc((size_t)3 * ORDER_CHUNK, sizeof *all.p)};
+    struct plain p = {.version = 1, .app = -1, .tier = -1};
+    for (; all.n < (size_t)3 * ORDER_CHUNK; all.n++) {
+        all.p[all.n] = make(&a, 0, 1000 + (int)all.n, &p, &(struct item_shape){0});
+        assert_null(order_put(&o, (struct order_entry){.item = all.p[all.n]}));
+    }
+    assert_int_equal(o.n_chunks, 3); /* put in by their order, they fill their chunks */
+    for (size_t i = 0; i < ORDER_CHUNK + 40; i++) {
+        if (i >= 43 && i < ORDER_CHUNK)
+            continue;
+        struct order_key key = {.name = item_name(all.p[i])};
+        assert_ptr_equal(order_del(&o, &key), all.p[i]);
+        assert_ptr_equal(order_del(&o, &key), NULL);
+    }
+    assert_int_equal(o.n_chunks, 2);
+    assert_int_equal(o.n, 20 + 23 + ORDER_CHUNK);
+    const struct order_entry *e;
+    size_t n = 43;
+    for (struct order_at at = {0}; (e = order_next(&o, &at)); n++) {
+        n = n == ORDER_CHUNK ? ORDER_CHUNK + 40 : n;
+        assert_ptr_equal(e->item, all.p[n]);
+    }
+    assert_int_equal(n, all.n);
+    order_done(&o);
+    items_done(&all);
+}
+
 static void a_reference_outlives_the_cache(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
@@ -209,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_answers_as_a_plain_array_would),
         cmocka_unit_test(sizes_follow_what_is_there),
+        cmocka_unit_test(what_has_shrunk_takes_less),
         cmocka_unit_test(a_reference_outlives_the_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
