@@ -80,7 +80,7 @@ struct informer_stats informer_stats(const struct informer *i);
 
 /* A reference, to be given back with item_unref; NULL: there is none. */
 const struct item *informer_get(struct informer *i, str namespace, str name);
-/* Its tree, in the arena; false: there is none. */
+/* Its tree, in the arena; false: there is none, or no text of it is kept. */
 bool informer_read(struct informer *i, struct arena *a, str namespace, str name, struct json *ret);
 /* Of one namespace or, when that is empty, all; sorted by namespace and name. */
 struct items informer_list(struct informer *i, str namespace);

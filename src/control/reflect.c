@@ -109,7 +109,10 @@ static bool is_final(int status)
 enum reflect_verdict reflect_judge(struct reflector *r, const struct client_answer *answer, struct err *err)
 {
     if (answer->status == 0) {
-        *err = *answer->err;
+        if (answer->err)
+            *err = *answer->err;
+        else
+            err_set(err, ERR_IO, "there was no answer");
         r->skips_initial |= r->stage == REFLECT_INITIAL && r->has_heard;
         return REFLECT_FAILED;
     }
