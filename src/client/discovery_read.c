@@ -82,7 +82,8 @@ static void read_resource(struct discovery_reader *r, const struct discovery_ver
     read_subresources(r, found, json_get(doc, S("subresources")));
 }
 
-/* Stale: what the server says of this version is old, because whoever serves it does not answer. */
+/* Versions come by preference: the first that has a resource is the one. Stale: what the server says of this version is old,
+ * because whoever serves it does not answer. */
 static void read_aggregated_group(struct discovery_reader *r, const struct json *doc)
 {
     struct discovery_version v = {.group = json_text(json_dig(doc, "metadata.name")), .is_preferred = true};
@@ -102,7 +103,6 @@ static void read_aggregated_group(struct discovery_reader *r, const struct json 
         {
             read_resource(r, &v, resource);
         }
-        v.is_preferred = false;
     }
 }
 
