@@ -42,7 +42,8 @@ struct client_answer {
 };
 
 struct client_listener {
-    /* The body of an answer with status 200, as it comes; NULL: it is collected. Other bodies always are. */
+    /* The body of an answer with status 200, as it comes: for watches, which never end. NULL: it is collected. Other bodies
+     * always are. */
     void (*data)(void *ctx, str bytes);
     /* The last word; the call is gone after it. */
     void (*end)(void *ctx, const struct client_answer *answer);

@@ -105,20 +105,6 @@ static bool try_again(struct wait *w, const struct client_answer *answer)
     return true;
 }
 
-static void on_data(void *ctx, str bytes)
-{
-    struct wait *w = ctx;
-    struct buf *body = &w->reply->body;
-    if (bytes.n <= CLIENT_ANSWER_BYTES - body->n) {
-        buf_add_str(body, bytes);
-        return;
-    }
-    client_cancel(w->call);
-    w->call = NULL;
-    err_set(w->err, ERR_TOO_LARGE, "the answer is larger than %d bytes", CLIENT_ANSWER_BYTES);
-    finish(w);
-}
-
 static void on_end(void *ctx, const struct client_answer *answer)
 {
     struct wait *w = ctx;
@@ -126,19 +112,17 @@ static void on_end(void *ctx, const struct client_answer *answer)
     if (try_again(w, answer))
         return;
     w->reply->status = answer->status;
+    buf_add_str(&w->reply->body, answer->body);
     if (answer->status == 0)
         *w->err = *answer->err;
-    else
-        buf_add_str(&w->reply->body, answer->body);
     finish(w);
 }
 
 static void attempt(void *ctx)
 {
-    static const struct client_listener listener = {on_data, on_end};
+    static const struct client_listener listener = {.end = on_end};
     struct wait *w = ctx;
     w->attempts++;
-    w->reply->body.n = 0; /* what came before the answer was cut off */
     w->call = client_start(w->client, &w->request, &listener, w);
 }
 

@@ -184,6 +184,55 @@ static void answers_have_a_minute(void **state)
     assert_in_range(w->time.mono - began, 5 * SECOND_NS, 15 * SECOND_NS);
 }
 
+/* A transport that looks at what is asked of another one. */
+struct spy {
+    struct transport base; /* first */
+    struct transport *inner;
+    unsigned whole, pieces; /* calls that want their answer so */
+};
+
+static struct transport_call *spy_start(struct transport *t, const struct client_request *request,
+                                        const struct client_listener *listener, void *ctx)
+{
+    struct spy *spy = (struct spy *)t;
+    ++*(listener->data ? &spy->pieces : &spy->whole);
+    return spy->inner->ops->start(spy->inner, request, listener, ctx);
+}
+
+static void spy_cancel(struct transport *t, struct transport_call *call)
+{
+    struct spy *spy = (struct spy *)t;
+    spy->inner->ops->cancel(spy->inner, call);
+}
+
+static void spy_free(struct transport *t)
+{
+    struct spy *spy = (struct spy *)t;
+    spy->inner->ops->free(spy->inner);
+}
+
+/* Transports keep connections of their own for answers in pieces, which never end: verbs must not take those. */
+static void verbs_want_the_whole(void **state)
+{
+    struct world *w = *state;
+    static const struct transport_ops ops = {spy_start, spy_cancel, spy_free};
+    struct spy spy = {.base = {&ops}, .inner = fake_transport(w->fake)};
+    struct errand e = {0};
+    struct ear ear EAR_SCOPE = {0};
+    client_free(w->client);
+    w->client = client_new(
+        &(struct client_options){.loop = w->loop, .transport = &spy.base, .random = random_of_fake(&w->chance)});
+    fake_put(w->fake, MAP("a"));
+    assert_int_equal(run(w, &e), 0);
+    assert_int_equal(spy.pieces, 0);
+    ear_start(&ear, w, "GET", MAPS "?watch=true", "");
+    assert_int_equal(spy.whole, 1);
+    assert_int_equal(spy.pieces, 1);
+    client_free(w->client); /* the spy is on this stack */
+    ear.call = NULL;
+    w->client = NULL;
+}
+
 /* ---- Stopping. ---- */
 
 static void stop_when_held(struct world *w)
@@ -354,6 +403,7 @@ int main(void)
         TEST(what_did_no_harm_is_tried_again),
         TEST(half_an_answer_is_none),
         TEST(answers_have_a_minute),
+        TEST(verbs_want_the_whole),
         TEST(who_waits_for_an_answer_is_woken),
         TEST(who_waits_for_another_attempt_is_woken),
         TEST(who_has_just_come_is_woken),
