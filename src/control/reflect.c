@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 enum {
+    REFUSED_MAX = 5,            /* watches from one version that the server answered with an error, whichever */
     STUCK_MAX = 2,              /* watches from one version that were garbled: only a list gets past it */
     SCRATCH_KEPT = 1024 * 1024, /* of memory for the next event */
 };
@@ -127,8 +128,8 @@ enum reflect_verdict reflect_judge(struct reflector *r, const struct client_answ
         if (answer->status == 400 || answer->status == 422)
             return REFLECT_REFUSED;
         r->skips_initial = answer->status != 429;
-    } else if (r->stage == REFLECT_LIVE && is_final(answer->status)) {
-        r->wants_list = true;
+    } else if (r->stage == REFLECT_LIVE && answer->status != 429) {
+        r->wants_list = is_final(answer->status) || ++r->refused >= REFUSED_MAX;
     }
     return REFLECT_FAILED;
 }
@@ -149,7 +150,7 @@ bool reflect_listed(struct reflector *r, str version)
     r->wants_another = r->skips_initial = false;
     r->limit = REFLECT_LIMIT;
     r->token.n = 0;
-    r->stuck = 0;
+    r->stuck = r->refused = 0;
     r->stage = r->stage == REFLECT_INITIAL ? REFLECT_LIVE : REFLECT_IDLE;
     uint64_t turn = r->turn;
     r->options.sink->complete(r->options.ctx);
@@ -159,6 +160,25 @@ bool reflect_listed(struct reflector *r, str version)
         return true;
     hang_up(r);
     wait(r, 0);
+    return false;
+}
+
+/* The revision that the next watch goes on from. Events that come again do not set it back; a bookmark from before it says that
+ * the server has gone back in time, restored from a copy, and would be silent until it has come as far again. */
+static bool move_on(struct reflector *r, const struct frame *frame)
+{
+    r->refused = 0;
+    if (!item_version_is_older(frame->version, buf_str(&r->version))) {
+        set_version(r, frame->version);
+        r->stuck = 0;
+        return true;
+    }
+    if (frame->type != FRAME_BOOKMARK)
+        return true;
+    struct err err;
+    err_set(&err, ERR_EXPIRED, "the server is at revision %.*s, before %.*s", STR(frame->version),
+            STR(buf_str(&r->version)));
+    reflect_conclude(r, REFLECT_LOST, 0, &err);
     return false;
 }
 
@@ -191,11 +211,7 @@ static bool tell(struct reflector *r, struct frame *frame)
         reflect_conclude(r, REFLECT_REFUSED, 0, &err);
         return false;
     }
-    if (r->stage == REFLECT_LIVE && !item_version_is_older(frame->version, buf_str(&r->version))) {
-        set_version(r, frame->version);
-        r->stuck = 0;
-    }
-    return true;
+    return r->stage != REFLECT_LIVE || move_on(r, frame);
 }
 
 static bool take(struct reflector *r, str bytes)

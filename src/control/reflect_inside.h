@@ -46,7 +46,7 @@ struct reflector {
     bool wants_list;                    /* next, instead of a watch from version */
     bool wants_another;                 /* after the one at work */
     bool has_no_initial, skips_initial; /* for good; for this list */
-    uint32_t stuck;                     /* watches from the same version that were garbled */
+    uint32_t stuck, refused;            /* watches from the same version that were garbled, or answered with an error */
     struct frames frames;
     struct arena scratch; /* of one event or page */
     struct buf page, token;

@@ -410,7 +410,7 @@ static void failures_come_slower_and_slower(void **state)
     scene_open_synced(&w, "ADDED a/x u1 5");
     int64_t least = 800 * MS;
     for (int i = 0; i < 10; i++) {
-        scene_end(&w, i % 2 ? 500 : 0, STATUS(500, "InternalError"));
+        scene_end(&w, i % 3 ? 0 : 500, STATUS(500, "InternalError"));
         int64_t waited = scene_await(&w, 31 * SECOND);
         assert_true(waited >= least && waited <= 2 * least);
         scene_watches_from(&w, "10"); /* the revision is as good as ever */
@@ -533,6 +533,44 @@ static void revisions_lost_again_and_again_come_slower(void **state)
     scene_close(&w);
 }
 
+/* The server was restored from a copy. It takes a watch from its future, and says nothing but where it is. */
+static void a_bookmark_from_the_past_leads_to_a_list(void **state)
+{
+    struct scene w;
+    scene_open_synced(&w, "ADDED a/x u1 8");
+    scene_say(&w, "BOOKMARK 10");
+    assert_int_equal(w.wire.n_calls, 1);
+    scene_say(&w, "BOOKMARK 9");
+    assert_int_equal(w.wire.n_calls, 0);
+    assert_true(scene_await(&w, SECOND) <= 20 * MS);
+    scene_lists_by_watch(&w);
+    scene_say(&w, "ADDED a/x u1 7; END 9");
+    scene_told(&w, "~a/x@7 .");
+    scene_say(&w, "MODIFIED a/x u1 10");
+    scene_told(&w, "~a/x@10 .");
+    scene_close(&w);
+}
+
+/* kube-apiserver answers 500 to a watch from a version that it cannot read. Whatever it is that it does not like about this one,
+ * a list gives another. */
+static void a_revision_that_is_always_refused_leads_to_a_list(void **state)
+{
+    struct scene w;
+    scene_open_synced(&w, "ADDED a/x u1 8");
+    for (int i = 0; i < 5; i++) {
+        if (i) /* the first one is that of the list */
+            scene_watches_from(&w, "10");
+        scene_end(&w, 500, "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":500}");
+        scene_await(&w, 31 * SECOND);
+    }
+    scene_lists_by_watch(&w);
+    scene_say(&w, "ADDED a/x u1 8; END 11");
+    scene_end(&w, 500, "");
+    scene_await(&w, 31 * SECOND);
+    scene_watches_from(&w, "11");
+    scene_close(&w);
+}
+
 static void a_list_that_is_void_is_forgotten(void **state)
 {
     struct scene w;
@@ -641,6 +679,8 @@ int main(void)
         cmocka_unit_test(rights_that_are_missing_do_not_cost_the_revision),
         cmocka_unit_test(a_lost_revision_leads_to_a_list),
         cmocka_unit_test(revisions_lost_again_and_again_come_slower),
+        cmocka_unit_test(a_bookmark_from_the_past_leads_to_a_list),
+        cmocka_unit_test(a_revision_that_is_always_refused_leads_to_a_list),
         cmocka_unit_test(a_list_that_is_void_is_forgotten),
         cmocka_unit_test(a_list_may_go_back_in_time),
         cmocka_unit_test(stale_events_change_nothing),
