@@ -258,6 +258,10 @@ static void on_head(void *ctx, struct http_call *http_call, int status, struct h
         else if (http_name_eq(name, S("Content-Encoding")))
             is_compressed = !http_name_eq(value, S("identity"));
     }
+    if (call->is_passed_on) { /* nothing is tried again from here on, and watches stay for long */
+        call->request = (struct client_request){0};
+        arena_done(&call->arena);
+    }
     if (is_compressed)
         break_off(call, ERR_IO, "the answer is compressed, which was not asked for");
     else if (!call->is_passed_on && length > t->options.answer_bytes)
