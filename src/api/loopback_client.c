@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/loopback.h"
+#include "client/retry_after.h"
 
 struct loopback_transport {
     struct transport base; /* first */
@@ -28,7 +29,7 @@ struct transport_call {
     struct err err;
 };
 
-/* ---- Answers. ---- */
+/* ---- Answers. The server says Retry-After in seconds, never as a date. ---- */
 
 static str header_of(struct http_headers headers, str name)
 {
@@ -36,13 +37,6 @@ static str header_of(struct http_headers headers, str name)
         if (http_name_eq(headers.p[i].name, name))
             return headers.p[i].value;
     return (str){0};
-}
-
-static int64_t retry_after(struct http_headers headers)
-{
-    int64_t seconds;
-    bool is_known = str_to_int64(http_trim(header_of(headers, S("Retry-After"))), &seconds);
-    return is_known && seconds > 0 && seconds <= INT32_MAX ? seconds * 1000000000 : 0;
 }
 
 static void release(struct transport_call *call)
@@ -81,7 +75,7 @@ static void take(struct transport_call *call, int status, struct http_headers he
     call->at = NULL;
     call->answer = (struct client_answer){.status = status,
                                           .content_type = header_of(headers, S("Content-Type")),
-                                          .retry_after_ns = retry_after(headers),
+                                          .retry_after_ns = retry_after_parse(header_of(headers, S("Retry-After")), 0),
                                           .body = body};
     if (status == 0) {
         err_set(&call->err, ERR_UNAVAILABLE, "the server of this process has ended the call");

@@ -251,6 +251,7 @@ struct ear {
     struct buf data;
     int status;
     int ends;
+    int64_t retry_after_ns;
     bool cancels; /* at the first bytes */
 };
 
@@ -266,6 +267,7 @@ static void hear_end(void *ctx, const struct client_answer *answer)
 {
     struct ear *e = ctx;
     e->status = answer->status;
+    e->retry_after_ns = answer->retry_after_ns;
     e->ends++;
     assert_true(answer->status != 200 || answer->body.n == 0);
     if (answer->body.n)
@@ -380,6 +382,7 @@ static void a_server_may_close_before_its_clients(void **state)
     assert_int_equal(ears[2].ends, 0);
     assert_int_equal(ears[3].ends, 1);
     assert_int_equal(ears[3].status, 504);
+    assert_int_equal(ears[3].retry_after_ns, 1000000000);
     assert_int_equal(ears[4].ends, 1);
     assert_int_equal(ears[5].status, 201); /* what was accepted is done */
     listen(s->client, &late, WATCH);
