@@ -3,7 +3,6 @@
 
 #include "authz/validate.h"
 #include "object/apply.h"
-#include "object/canonical.h"
 #include "object/kind.h"
 #include "object/object.h"
 #include "object/strategy.h"
@@ -20,7 +19,6 @@ static int to_stored_form(struct arena *a, const struct kind *kind, const struct
         return -1;
     strategy_default(a, kind, ret);
     rbac_default(a, kind, ret);
-    canonical_form(a, kind->shape, ret, 0);
     return 0;
 }
 

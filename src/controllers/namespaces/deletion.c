@@ -185,7 +185,7 @@ static int reconcile(void *ctx, struct reconcile *r, struct err *err)
     struct client_ref ref = {.resource = &namespaces, .name = r->name};
     struct json namespace;
     int code = client_get(r->client, r->arena, &ref, &namespace, err);
-    if (code == 0 && object_is_deleting(&namespace))
+    if (code == 0)
         code = delete_content(r, &namespace, err);
     if (code == ERR_NOT_FOUND) {
         r->again_ns = 0;

@@ -2,6 +2,7 @@
 /* The deletion of a namespace on a server that has not all verbs, answers oddly, fails, or is changed by others meanwhile. Nothing
  * may be finalized while something is left or unknown, and all must go when the trouble is over. */
 #include "controllers/namespaces/namespaces.h"
+#include "controllers/root_ca.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@ struct scene {
     struct world *w;
     struct control *control;
     struct log log;
+    struct root_ca *root_ca;
     bool is_stopped;
 };
 
@@ -49,11 +51,12 @@ static int set_up(void **state)
     fake_put(s->w->fake, OBJECT("ConfigMap", "a"));
     fake_put(s->w->fake, OBJECT("ConfigMap", "b"));
     fake_put(s->w->fake, OBJECT("Secret", "s"));
+    s->root_ca = root_ca_new(S("PEM"));
     *state = s;
     return 0;
 }
 
-static void start(struct scene *s)
+static void start_row(struct scene *s, const struct controller_row *row)
 {
     struct err err;
     struct control_options options = {.loop = s->w->loop,
@@ -61,11 +64,19 @@ static void start(struct scene *s)
                                       .random = random_of_fake(&s->w->chance),
                                       .log = &s->log};
     s->control = control_new(&options);
-    struct controller_env env = {
-        .control = s->control, .client = s->w->client, .reader = s->w->client, .is_embedded = true};
-    assert_int_equal(namespaces_deletion_row.add(&env, &err), 0);
+    struct controller_env env = {.control = s->control,
+                                 .client = s->w->client,
+                                 .reader = s->w->client,
+                                 .is_embedded = true,
+                                 .root_ca = s->root_ca};
+    assert_int_equal(row->add(&env, &err), 0);
     fake_log_clear(s->w->fake);
     control_start(s->control);
+}
+
+static void start(struct scene *s)
+{
+    start_row(s, &namespaces_deletion_row);
 }
 
 static void stopped(void *ctx)
@@ -85,6 +96,7 @@ static int tear_down(void **state)
             loop_turn(s->w->loop, 1000000);
         control_free(s->control);
     }
+    root_ca_free(s->root_ca);
     world_tear_down(&world);
     free(s);
     return 0;
@@ -173,6 +185,25 @@ static void answer(struct scene *s, const char *method, const char *prefix, cons
                            .body = str_of(body),
                            .times = times};
     fake_fault(s->w->fake, &f);
+}
+
+/* So much time goes by, and whoever has something to do does it. */
+static void pass_time(struct scene *s, int seconds)
+{
+    for (int i = 0; i < seconds * 20; i++) {
+        clock_fake_advance(&s->w->time, SECOND_NS / 20);
+        loop_turn(s->w->loop, 1000000);
+    }
+}
+
+static size_t deletions(struct scene *s)
+{
+    return fake_count(s->w->fake, "DELETE", "");
+}
+
+static bool is_held(struct scene *s)
+{
+    return fake_held(s->w->fake) == 1;
 }
 
 /* ---- The tests. ---- */
@@ -364,6 +395,132 @@ static void a_phase_that_is_missing_is_set_first(void **state)
     assert_int_equal(fake_count(s->w->fake, "PUT", NAMESPACE "/status"), 2);
 }
 
+static void nothing_else_goes_before_pods_have_been_asked_to(void **state)
+{
+    struct scene *s = *state;
+    struct fake_fault hold = {.type = FAKE_HELD, .method = S("DELETE"), .prefix = S(NAMESPACE "/pods?"), .times = 1};
+    fake_fault(s->w->fake, &hold);
+    start(s);
+    until(s, is_held);
+    pass_time(s, 1);
+    assert_int_equal(deletions(s), 1);
+    assert_int_equal(fake_release(s->w->fake), 1);
+    until(s, is_gone);
+}
+
+static void as_long_as_each_pass_finds_something_nothing_is_finalized(void **state)
+{
+    struct scene *s = *state;
+    answer(s, "DELETE", MAPS "?",
+           "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"items\":[{\"metadata\":{\"name\":\"new\"}}]}", 0);
+    assert_true(fake_remove(s->w->fake, MAPS "/a"));
+    assert_true(fake_remove(s->w->fake, MAPS "/b"));
+    start(s);
+    pass_time(s, 10);
+    assert_int_equal(finalized(s), 0);
+    assert_true(fake_count(s->w->fake, "DELETE", MAPS "?") > 6); /* it goes on */
+    fake_heal(s->w->fake);
+    until(s, is_gone);
+}
+
+static void what_only_others_hold_is_not_looked_at(void **state)
+{
+    struct scene *s = *state;
+    fake_put(
+        s->w->fake,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"deletionTimestamp\":"
+        "\"2026-01-02T03:04:05Z\",\"finalizers\":[\"a.b/c\"]},\"spec\":{},\"status\":{\"phase\":\"Terminating\"}}");
+    start(s);
+    pass_time(s, 2);
+    assert_int_equal(fake_count(s->w->fake, "GET", NAMESPACE), 1);
+    assert_int_equal(fake_writes(s->w->fake), 0);
+}
+
+static void a_new_namespace_of_the_same_name_is_left_alone(void **state)
+{
+    struct scene *s = *state;
+    answer(s, "GET", NAMESPACE,
+           "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"uid\":\"new\"},\"spec\":"
+           "{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}",
+           0);
+    start(s);
+    pass_time(s, 2);
+    assert_int_equal(fake_count(s->w->fake, "GET", NAMESPACE), 1);
+    assert_int_equal(fake_writes(s->w->fake), 0);
+}
+
+static void one_that_took_the_place_of_another_is_left_alone(void **state)
+{
+    struct scene *s = *state;
+    fault(s, "PUT", NAMESPACE "/finalize", 409, 1);
+    /* The first reading is the one before the passes. */
+    struct fake_fault first = {.type = FAKE_HELD, .method = S("GET"), .prefix = S(NAMESPACE), .times = 1};
+    fake_fault(s->w->fake, &first);
+    start(s);
+    until(s, is_held); /* it is the reading that is held */
+    answer(
+        s, "GET", NAMESPACE,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"uid\":\"new\"},\"spec\":{\"finalizers\":[\"kubernetes\"]},"
+        "\"status\":{\"phase\":\"Active\"}}",
+        0);
+    assert_int_equal(fake_release(s->w->fake), 1);
+    pass_time(s, 3);
+    assert_int_equal(finalized(s), 1);
+}
+
+/* ---- The objects that each namespace has. ---- */
+
+static bool has_account(struct scene *s)
+{
+    struct json account;
+    return fake_get(s->w->fake, &s->w->arena, "/api/v1/namespaces/y/serviceaccounts/default", &account);
+}
+
+static bool has_map(struct scene *s)
+{
+    struct json map;
+    return fake_get(s->w->fake, &s->w->arena, "/api/v1/namespaces/y/configmaps/kube-root-ca.crt", &map);
+}
+
+/* The server itself would refuse to create something there; that it is not even asked is politeness. */
+static void nothing_is_made_where_all_goes(void **state)
+{
+    struct scene *s = *state;
+    fake_put(s->w->fake, OBJECT("ServiceAccount", "default"));
+    fake_put(s->w->fake,
+             "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"y\"},\"spec\":{},\"status\":{}}");
+    start_row(s, &namespaces_accounts_row);
+    until(s, has_account);
+    assert_true(fake_remove(s->w->fake, NAMESPACE "/serviceaccounts/default"));
+    pass_time(s, 1);
+    assert_int_equal(fake_count(s->w->fake, "POST", NAMESPACE "/"), 0);
+}
+
+static void nothing_is_published_where_all_goes(void **state)
+{
+    struct scene *s = *state;
+    fake_put(s->w->fake, OBJECT("ConfigMap", "kube-root-ca.crt"));
+    fake_put(s->w->fake,
+             "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"y\"},\"spec\":{},\"status\":{}}");
+    start_row(s, &namespaces_root_ca_row);
+    until(s, has_map);
+    root_ca_set(s->root_ca, S("NEW"));
+    pass_time(s, 1);
+    assert_true(fake_remove(s->w->fake, NAMESPACE "/configmaps/kube-root-ca.crt"));
+    pass_time(s, 1);
+    assert_int_equal(fake_count(s->w->fake, "POST", NAMESPACE "/"), 0);
+    assert_int_equal(fake_count(s->w->fake, "PUT", NAMESPACE "/"), 0);
+    assert_int_equal(fake_count(s->w->fake, "PUT", "/api/v1/namespaces/y/"), 1);
+}
+
+static void nothing_is_published_that_nobody_knows(void **state)
+{
+    struct scene *s = *state;
+    struct err err;
+    struct controller_env env = {.client = s->w->client, .reader = s->w->client};
+    assert_int_equal(namespaces_root_ca_row.add(&env, &err), ERR_INVALID);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -382,6 +539,14 @@ int main(void)
         TEST(what_comes_late_is_found_by_the_next_pass),
         TEST(a_namespace_that_stays_is_left_alone),
         TEST(a_phase_that_is_missing_is_set_first),
+        TEST(nothing_else_goes_before_pods_have_been_asked_to),
+        TEST(as_long_as_each_pass_finds_something_nothing_is_finalized),
+        TEST(what_only_others_hold_is_not_looked_at),
+        TEST(a_new_namespace_of_the_same_name_is_left_alone),
+        TEST(one_that_took_the_place_of_another_is_left_alone),
+        TEST(nothing_is_made_where_all_goes),
+        TEST(nothing_is_published_where_all_goes),
+        TEST(nothing_is_published_that_nobody_knows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
