@@ -29,15 +29,15 @@ struct collection {
     struct store_list *walk;
     int64_t taken;
     struct buf items; /* JSON of the objects, in their order… */
-    bool is_long;     /* …unless there are too many */
+    struct buf last;  /* the name of the last one of a page… */
+    int64_t rest;     /* …and how many there are behind it; negative: not told */
     struct slot slots[AT_ONCE];
     size_t busy;
-    bool is_over;    /* no more to begin */
-    struct buf last; /* the name of the last one of a page… */
-    bool has_more;   /* …behind which there are others, … */
-    int64_t rest;    /* …so many; negative: not told */
-    bool has_failed; /* status says how */
-    struct json status;
+    struct json status; /* has_failed: how */
+    bool is_long;       /* …unless there are too many */
+    bool has_more;      /* there are objects behind the page */
+    bool is_over;       /* no more to begin */
+    bool has_failed;
     bool is_filling; /* deletions that end at once must not begin the next ones by recursion */
 };
 

@@ -8,11 +8,7 @@
 #include "controllers/namespaces/namespaces.h"
 
 static const struct controller_row *const rows[] = {
-    &aggregation_row,
-    &garbage_row,
-    &namespaces_accounts_row,
-    &namespaces_deletion_row,
-    &namespaces_root_ca_row,
+    &aggregation_row, &garbage_row, &namespaces_accounts_row, &namespaces_deletion_row, &namespaces_root_ca_row,
 };
 
 size_t controllers_count(void)

@@ -393,20 +393,19 @@ static void a_renewed_ca_is_told_once(void **state)
 static void only_refusals_that_a_watch_explains_are_final(void **state)
 {
     const struct {
-        enum err_code code;
         const char *text;
+        enum err_code code;
         bool is_final;
     } rows[] = {
-        {ERR_FORBIDDEN,
-         "serviceaccounts \"default\" is forbidden: unable to create new content in namespace x because it is being "
+        {"serviceaccounts \"default\" is forbidden: unable to create new content in namespace x because it is being "
          "terminated",
-         true},
-        {ERR_FORBIDDEN, "serviceaccounts is forbidden: User \"u\" cannot create resource", false},
-        {ERR_NOT_FOUND, "namespaces \"x\" not found", true},
-        {ERR_ALREADY_EXISTS, "serviceaccounts \"default\" already exists", true},
-        {ERR_CONFLICT, "the object has been modified", true},
-        {ERR_UNAVAILABLE, "because it is being terminated", false},
-        {ERR_INTERNAL, "", false},
+         ERR_FORBIDDEN, true},
+        {"serviceaccounts is forbidden: User \"u\" cannot create resource", ERR_FORBIDDEN, false},
+        {"namespaces \"x\" not found", ERR_NOT_FOUND, true},
+        {"serviceaccounts \"default\" already exists", ERR_ALREADY_EXISTS, true},
+        {"the object has been modified", ERR_CONFLICT, true},
+        {"because it is being terminated", ERR_UNAVAILABLE, false},
+        {"", ERR_INTERNAL, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct err err;
