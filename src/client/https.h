@@ -25,7 +25,7 @@ struct https_options {
     str version;          /* of the program: "0.1.0" */
     /* Zero: the default. */
     size_t waiting;      /* calls that have no connection yet: 1,000; more are refused */
-    size_t connections;  /* HTTP/2, those included that drain: 8, each with as many calls as the server takes */
+    size_t connections;  /* HTTP/2: 8, each with as many calls as the server takes; a few times as many may drain */
     size_t h1_calls;     /* HTTP/1.1: connections for answers that are collected: 8 */
     size_t h1_watches;   /* …and for those taken in pieces: 256; more are refused */
     size_t answer_bytes; /* of a collected body: CLIENT_ANSWER_BYTES */

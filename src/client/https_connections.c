@@ -16,7 +16,10 @@
 #include <stdlib.h>
 
 #define SECOND INT64_C(1000000000)
-enum { BACKOFF_MAX = 30 /* seconds */ };
+enum {
+    BACKOFF_MAX = 30, /* seconds */
+    DRAINING = 4,     /* times as many connections as there may be, before watches on the oldest of them are cut off */
+};
 
 /* ---- Back-off. ---- */
 
@@ -109,8 +112,7 @@ static void on_gone(void *ctx, const struct err *why)
 static void cut_watches(struct https_conn *conn)
 {
     struct err err;
-    err_set(&err, ERR_UNAVAILABLE, "the connection to %.*s was replaced, since its certificates are others now",
-            STR(conn->t->config->server));
+    err_set(&err, ERR_UNAVAILABLE, "the connection to %.*s was replaced by another", STR(conn->t->config->server));
     for (struct transport_call *call = conn->calls.first, *next; call; call = next) {
         next = call->next;
         if (https_call_is_streamed(call))
@@ -245,11 +247,29 @@ static size_t wanted(const struct https *t)
     return watches + (calls < room ? calls : room); /* watches past their limit do not wait */
 }
 
+/* A server that says goodbye again and again, while watches go on for minutes on what it leaves behind, must not keep us from
+ * opening another; but there is a limit to what is left behind. False: there is no place. */
+static bool make_place(struct https *t, size_t limit)
+{
+    size_t usable = 0;
+    struct https_conn *oldest = NULL;
+    for (struct https_conn *conn = t->first; conn; conn = conn->next) {
+        usable += is_usable(conn);
+        if (oldest == NULL && !is_usable(conn))
+            oldest = conn;
+    }
+    if (usable >= limit)
+        return false;
+    if (t->n_conns >= DRAINING * limit && oldest)
+        cut_watches(oldest);
+    return t->n_conns < 2 * DRAINING * limit; /* other calls end by themselves */
+}
+
 static void open_more(struct https *t)
 {
     size_t limit = t->is_h1 ? t->options.h1_calls + t->options.h1_watches : t->options.connections;
     for (size_t n = connecting(t), want = wanted(t); n < want; n++)
-        if (t->n_conns < limit && loop_now(t->loop) >= t->retry_at)
+        if (loop_now(t->loop) >= t->retry_at && make_place(t, limit))
             open_one(t);
 }
 
@@ -301,7 +321,7 @@ void https_on_retry(void *ctx)
     for (const struct https_conn *conn = t->first; conn; conn = conn->next)
         if (is_usable(conn))
             return;
-    if (t->n_conns < t->options.connections)
+    if (make_place(t, t->options.connections))
         open_one(t);
 }
 

@@ -125,6 +125,37 @@ static void goodbye_before_any_answer(void **state)
     httpsworld_free(w);
 }
 
+/* A server that says goodbye all the time, while watches stay on the connections it leaves behind. */
+static void goodbye_again_and_again(void **state)
+{
+    enum { N = 7 };
+    struct https_options options = {.connections = 1};
+    struct httpsworld *w = httpsworld_new(0, NULL, &options);
+    struct http_server *old[N];
+    static struct got watch[N], last;
+    for (size_t i = 0; i < N; i++) {
+        got_watch(w, &watch[i], "/watch");
+        UNTIL(&w->t, w->t.n_watches == i + 1);
+        testserver_event(&w->t, i, S("event"));
+        UNTIL(&w->t, watch[i].body.n);
+        old[i] = testserver_replace(&w->t);
+        testserver_settle(&w->t);
+    }
+    got_get(w, &last, "/hello");
+    UNTIL(&w->t, last.is_over);
+    assert_true(got_is(&last, 200, "hello"));
+    for (size_t i = 0; i < N; i++) /* the oldest have to begin anew */
+        assert_int_equal(watch[i].is_over, i < 4);
+    assert_int_equal(watch[0].err.code, ERR_UNAVAILABLE);
+    assert_true(https_stats(w->transport).connections <= 5);
+    for (size_t i = 0; i < N; i++) {
+        got_done(&watch[i]);
+        http_server_free(old[i]);
+    }
+    got_done(&last);
+    httpsworld_free(w);
+}
+
 /* ---- Back-off. ---- */
 
 static void expect_refusal(struct httpsworld *w)
@@ -375,6 +406,7 @@ int main(void)
         cmocka_unit_test(further_connections),
         cmocka_unit_test(goodbye),
         cmocka_unit_test(goodbye_before_any_answer),
+        cmocka_unit_test(goodbye_again_and_again),
         cmocka_unit_test(server_away_and_back),
         cmocka_unit_test(reconnects_by_itself),
         cmocka_unit_test(useless_servers),
