@@ -98,6 +98,8 @@ static void start_controllers(struct stage *s, const char *controller)
     s->control = control_new(
         &(struct control_options){.loop = s->loop, .clock = clock_system, .random = random_system, .log = &s->log});
     struct controller_env env = {.control = s->control,
+                                 .loop = s->loop,
+                                 .clock = clock_system,
                                  .reader = add_client(s, loopback_client_new(s->api, &reader)),
                                  .is_embedded = true,
                                  .root_ca = s->root_ca};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllers/garbage/garbage.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "controllers/garbage/inside.h"
@@ -122,6 +123,7 @@ static struct controller *add_controller(struct garbage *g, const char *name, un
 static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
+    assert(env->loop);
     struct garbage *g = calloc(1, sizeof *g);
     if (g == NULL)
         abort();
