@@ -11,6 +11,9 @@
 /* The name under which Kubernetes' own controller applies: who replaces it takes its fields over without a fight. */
 #define FIELD_MANAGER "clusterrole-aggregation-controller"
 
+/* One leaf may concern many aggregates: so many are on their way at once, and a server syncs them to disk together. */
+enum { WORKERS = 8 };
+
 static const struct client_resource cluster_roles = CLIENT_RESOURCE(GROUP, "v1", "clusterroles", "ClusterRole", false);
 
 /* The index is fed on the loop thread and asked by workers. */
@@ -128,6 +131,7 @@ static int add(const struct controller_env *env, struct err *err)
         control_informer(env->control, &(struct informer_options){.client = env->reader, .resource = cluster_roles});
     g->controller = control_add(env->control, &(struct controller_options){.name = "aggregation",
                                                                            .client = env->client,
+                                                                           .workers = WORKERS,
                                                                            .reconcile = reconcile,
                                                                            .ctx = g,
                                                                            .needs = &g->roles,
