@@ -219,7 +219,7 @@ void links_watch(struct links *l, str target, size_t n)
         if (i % GROUP == GROUP - 1 || i == n - 1)
             wait_events(l, i + 1);
     }
-    l->events = 0;
+    l->events -= n; /* what came with the first counts as more */
     l->left = n;
 }
 
