@@ -21,6 +21,7 @@ teardown_file() { stop_server; }
     cd "$BATS_TEST_DIRNAME/../.."
     # One shell for all of it; a mark behind each command parts what they print.
     sed -n '/^## One minute/,/^## Without a server/s/^    //p' README.md | sed -n '/^\$ /,$p' | sed "s/127.0.0.1:6443/127.0.0.1:$PORT/g" >"$SCRATCH/session"
+    sed -i "s|build/reeve|$REEVE|" "$SCRATCH/session"
     grep -c '^\$ ' "$SCRATCH/session"
     sed -n 's/^\$ //p' "$SCRATCH/session" | while IFS= read -r line; do printf 'echo %q\n%s\n' "\$ $line" "$line"; done >"$SCRATCH/commands"
     run -0 bash -c '. "$1" 2>&1' readme "$SCRATCH/commands"
