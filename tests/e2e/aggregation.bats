@@ -318,6 +318,8 @@ all_seen() {
     leaf a "$L: x" "$(rule a)"
     sum all 'a: b' "$(by x)"
     becomes all "$(rule a)"
+    leaf a "$L: x" "$(rule b)" # a server may fill a new sum itself; what changes later is the controller's
+    becomes all "$(rule b)"
     run -0 kubectl get clusterrole "$N-all" --show-managed-fields -o 'jsonpath={range .metadata.managedFields[?(@.operation=="Apply")]}{.manager} {.apiVersion} {.fieldsV1}{"\n"}{end}'
     says 'clusterrole-aggregation-controller rbac.authorization.k8s.io/v1 {"f:rules":{}}'
 }

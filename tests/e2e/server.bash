@@ -43,9 +43,17 @@ launch_server() {
     done
 }
 
-# launch_manager: the controllers of the server, in a process of their own.
+# launch_manager: the controllers of the server, in a process of their own, with the rights that they say they need.
 launch_manager() {
-    "$REEVE" manager --kubeconfig "$KUBECONFIG" --controllers=namespaces,garbage,aggregation \
+    local controllers=namespaces,garbage,aggregation account=$SCRATCH/manager.kubeconfig namespace=reeve-system
+    kubectl create namespace $namespace
+    kubectl create serviceaccount reeve-manager --namespace $namespace
+    "$REEVE" manager --print-rbac --controllers=$controllers | kubectl create -f -
+    cp "$KUBECONFIG" "$account"
+    kubectl config --kubeconfig "$account" set-credentials manager \
+        --token="$(kubectl create token reeve-manager --namespace $namespace --duration=24h)"
+    kubectl config --kubeconfig "$account" set-context --current --user=manager
+    "$REEVE" manager --kubeconfig "$account" --controllers=$controllers --lease-namespace=$namespace --listen=127.0.0.1:0 \
         >>"$SCRATCH/log" 2>&1 3>&- &
     echo $! >"$SCRATCH/manager.pid"
 }
