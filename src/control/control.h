@@ -71,7 +71,8 @@ struct reconcile {
 struct controller_options {
     const char *name; /* for logs, metrics and the names of threads: "aggregation"; must live as long */
     struct client *client;
-    unsigned workers; /* threads; 0: 2 */
+    unsigned workers;        /* threads; 0: 2 */
+    int64_t longest_wait_ns; /* after failures in a row; 0: 5 minutes */
     int (*reconcile)(void *ctx, struct reconcile *r, struct err *err);
     void *ctx;
     struct informer *const *needs; /* the informers that must be synced first; copied */

@@ -51,8 +51,10 @@ struct controller *controller_new(const struct controller_host *host, const stru
     k->options = *options;
     if (k->options.workers == 0)
         k->options.workers = WORKERS;
-    k->queue = queue_new(&(struct queue_options){
-        .loop = host->options->loop, .clock = host->options->clock, .random = host->options->random});
+    k->queue = queue_new(&(struct queue_options){.loop = host->options->loop,
+                                                 .clock = host->options->clock,
+                                                 .random = host->options->random,
+                                                 .max_ns = options->longest_wait_ns});
     k->times = metrics_times();
     pthread_mutex_init(&k->lock, NULL);
     return k;

@@ -79,6 +79,7 @@ static int add(const struct controller_env *env, struct err *err)
     x->controller = control_add(env->control,
                                 &(struct controller_options){.name = "default-accounts",
                                                              .client = env->client,
+                                                             .workers = NAMESPACES_WORKERS,
                                                              .reconcile = reconcile,
                                                              .ctx = x,
                                                              .needs = (struct informer *[]){x->namespaces, x->accounts},

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 
 #define MS INT64_C(1000000)
-#define GRACE_NS (5000 * MS) /* of Kubernetes: namespaceDeletionGracePeriod */
+#define GRACE_NS (5000 * MS)  /* of Kubernetes: namespaceDeletionGracePeriod */
+#define RETRY_NS (60000 * MS) /* of what fails, at the latest: as Kubernetes */
 
 enum {
     PASSES = 3, /* in one visit, as long as each finds something and leaves nothing */
     TRIES = 5,  /* of a write that meets a newer version */
-    WORKERS = 4,
 };
 
 static const struct client_resource namespaces = NAMESPACES_RESOURCE;
@@ -207,7 +207,8 @@ static int add(const struct controller_env *env, struct err *err)
     struct informer *informer = namespaces_informer(env);
     d->controller = control_add(env->control, &(struct controller_options){.name = "namespaces",
                                                                            .client = env->client,
-                                                                           .workers = WORKERS,
+                                                                           .workers = NAMESPACES_WORKERS,
+                                                                           .longest_wait_ns = RETRY_NS,
                                                                            .reconcile = reconcile,
                                                                            .ctx = d,
                                                                            .needs = &informer,

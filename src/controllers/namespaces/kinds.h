@@ -12,6 +12,9 @@
 /* The name under which Kubernetes' own controllers write: who replaces them goes on with their fields. */
 #define NAMESPACES_MANAGER S("kube-controller-manager")
 
+/* Of each row. They wait for the server nearly all of the time, and what several write at once is one commit to it. */
+enum { NAMESPACES_WORKERS = 4 };
+
 /* Metadata say all that the rows need: a namespace has a deletionTimestamp exactly when its phase is Terminating. */
 static inline struct informer *namespaces_informer(const struct controller_env *env)
 {

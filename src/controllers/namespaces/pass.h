@@ -67,8 +67,8 @@ bool pass_tell(struct arena *a, const struct pass *p, struct json *namespace, co
 /* What is sent to the finalize subresource: the namespace without "kubernetes" among spec.finalizers. False: it is not there. */
 bool pass_finalize(struct arena *a, const struct json *namespace, struct json *ret);
 
-enum { PASS_SOON_MS = 100, PASS_LATE_MS = 15000 };
+enum { PASS_SOON_MS = 100, PASS_LATE_MS = 8000 };
 
 /* How long to wait until the next pass when something is left. Grows with the time since the deletion, by a quarter of it: what
- * takes seconds is met within a second, and what takes days costs four passes a minute. */
+ * takes seconds is met within a second, and never later than Kubernetes would, which waits for eight. */
 int64_t pass_wait_ns(const struct json *namespace, const struct clock *clock);

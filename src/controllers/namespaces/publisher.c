@@ -86,6 +86,7 @@ static int add(const struct controller_env *env, struct err *err)
     p->controller =
         control_add(env->control, &(struct controller_options){.name = "root-ca",
                                                                .client = env->client,
+                                                               .workers = NAMESPACES_WORKERS,
                                                                .reconcile = reconcile,
                                                                .ctx = p,
                                                                .needs = (struct informer *[]){p->namespaces, p->maps},

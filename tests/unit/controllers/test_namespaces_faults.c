@@ -269,6 +269,22 @@ static void a_resource_that_fails_is_told_and_stops_no_other(void **state)
     until(s, is_gone);
 }
 
+static void what_fails_for_long_is_tried_every_minute(void **state)
+{
+    struct scene *s = *state;
+    fault(s, "DELETE", MAPS "?", 500, 0);
+    start(s);
+    until(s, has_failure);
+    for (int seconds = 0; seconds < 1200; seconds += 5) {
+        if (seconds == 300)
+            fake_log_clear(s->w->fake);
+        clock_fake_advance(&s->w->time, 5 * SECOND_NS);
+        for (int i = 0; i < 10; i++)
+            loop_turn(s->w->loop, 1000000);
+    }
+    assert_in_range(fake_count(s->w->fake, "DELETE", MAPS "?"), 6, 20); /* in fifteen minutes */
+}
+
 static void what_cannot_be_looked_for_holds_the_namespace(void **state)
 {
     struct scene *s = *state;
@@ -530,6 +546,7 @@ int main(void)
         TEST(deletions_are_in_the_background_and_of_metadata),
         TEST(what_cannot_be_deleted_as_a_collection_goes_one_by_one),
         TEST(a_resource_that_fails_is_told_and_stops_no_other),
+        TEST(what_fails_for_long_is_tried_every_minute),
         TEST(what_cannot_be_looked_for_holds_the_namespace),
         TEST(an_answer_that_does_not_say_what_was_there_is_not_believed),
         TEST(pods_may_take_their_time_and_then_fail),
