@@ -136,15 +136,14 @@ enum reflect_verdict reflect_judge(struct reflector *r, const struct client_answ
 
 /* ---- Watches. ---- */
 
-static void set_version(struct reflector *r, str version)
+void reflect_set_version(struct reflector *r, str version)
 {
     r->version.n = 0;
     buf_add_str(&r->version, version);
 }
 
-bool reflect_listed(struct reflector *r, str version)
+bool reflect_listed(struct reflector *r)
 {
-    set_version(r, version);
     loop_timer_cancel(r->options.loop, &r->guard);
     r->wants_list = r->wants_another;
     r->wants_another = r->skips_initial = false;
@@ -169,7 +168,7 @@ static bool move_on(struct reflector *r, const struct frame *frame)
 {
     r->refused = 0;
     if (!item_version_is_older(frame->version, buf_str(&r->version))) {
-        set_version(r, frame->version);
+        reflect_set_version(r, frame->version);
         r->stuck = 0;
         return true;
     }
@@ -205,8 +204,10 @@ static bool tell(struct reflector *r, struct frame *frame)
         if (r->turn != turn)
             return false;
     } else if (r->stage == REFLECT_INITIAL) {
-        if (frame->is_initial_end)
-            return reflect_listed(r, frame->version);
+        if (frame->is_initial_end) {
+            reflect_set_version(r, frame->version);
+            return reflect_listed(r);
+        }
         err_set(&err, ERR_BAD_REQUEST, "the server does not know watches that begin with a list");
         reflect_conclude(r, REFLECT_REFUSED, 0, &err);
         return false;

@@ -71,6 +71,8 @@ void reflect_pages_start(struct reflector *r);
 void reflect_conclude(struct reflector *r, enum reflect_verdict verdict, int64_t retry_after_ns, const struct err *err);
 /* What an answer other than 200 means. Sets err. */
 enum reflect_verdict reflect_judge(struct reflector *r, const struct client_answer *answer, struct err *err);
-/* All objects of a list have been told, it is of this version. False: the sink wanted something else to happen. */
-bool reflect_listed(struct reflector *r, str version);
+/* The next watch begins here, unless a list comes before it. */
+void reflect_set_version(struct reflector *r, str version);
+/* All objects of a list have been told, its version is set. False: the sink wanted something else to happen. */
+bool reflect_listed(struct reflector *r);
 void reflect_watch_start(struct reflector *r);

@@ -37,7 +37,8 @@ static void on_data(void *ctx, str bytes)
 static int tell(struct reflector *r, const struct json *list, struct err *err)
 {
     struct json *items = json_get_mut((struct json *)list, S("items"));
-    if (!json_is_arr(items) && !json_is_null(items))
+    if (items == NULL ||
+        (!json_is_arr(items) && !json_is_null(items))) /* an empty list says so: what is missing is not gone */
         return err_set(err, ERR_BAD_REQUEST, "a list has no items");
     uint64_t turn = r->turn;
     for (size_t i = 0; i < json_len(items) && r->turn == turn; i++) {
@@ -61,33 +62,41 @@ static int read_token(struct reflector *r, str token, struct err *err)
     return 0;
 }
 
-static int read_page(struct reflector *r, str *ret_version, struct err *err)
+/* The list is as old as its first page. Should a later one be newer, the watch tells again what happened between them. */
+static int read_version(struct reflector *r, str version, struct err *err)
+{
+    if (version.n == 0)
+        return err_set(err, ERR_BAD_REQUEST, "a list has no resourceVersion");
+    if (r->token.n == 0)
+        reflect_set_version(r, version);
+    return 0;
+}
+
+static int read_page(struct reflector *r, struct err *err)
 {
     struct json list;
     struct json_limits limits = {.bytes = r->page.n + 1};
     if (json_decode(&r->scratch, buf_str(&r->page), &limits, NULL, &list, err) < 0)
         return err_wrap(err, "list");
     const struct json *meta = object_meta(&list);
-    *ret_version = json_get_text(meta, S("resourceVersion"));
-    if (ret_version->n == 0)
-        return err_set(err, ERR_BAD_REQUEST, "a list has no resourceVersion");
-    int code = tell(r, &list, err);
+    int code = read_version(r, json_get_text(meta, S("resourceVersion")), err);
+    if (code == 0)
+        code = tell(r, &list, err);
     return code < 0 ? code : read_token(r, json_get_text(meta, S("continue")), err);
 }
 
 static void on_page(struct reflector *r)
 {
     struct err err = {0};
-    str version = {0};
     uint64_t turn = r->turn;
-    int code = read_page(r, &version, &err);
+    int code = read_page(r, &err);
     if (r->turn != turn)
         ; /* stopped by who was told */
     else if (code < 0)
         reflect_conclude(r, REFLECT_GARBLED, 0, &err);
     else if (r->token.n)
         reflect_pages_start(r);
-    else if (reflect_listed(r, version))
+    else if (reflect_listed(r))
         reflect_watch_start(r);
     arena_done(&r->scratch);
 }

@@ -169,6 +169,23 @@ static void a_list_comes_in_pages(void **state)
     scene_close(&w);
 }
 
+/* Pages should be of one revision. Should they not be, no change between them may be missed: that is what the watch tells. */
+static void a_list_is_as_old_as_its_first_page(void **state)
+{
+    struct scene w;
+    scene_open(&w);
+    scene_end(&w, 422, "");
+    scene_await(&w, 0);
+    scene_end_page(&w, "10", "t1", "a/x u1 5");
+    scene_end_page(&w, "14", "", "a/y u2 13");
+    scene_told(&w, "+a/x@5 +a/y@13 . !");
+    scene_watches_from(&w, "10");
+    scene_say(&w, "MODIFIED a/x u1 11; ADDED a/y u2 12; MODIFIED a/y u2 13");
+    scene_told(&w, "~a/x@11 .");
+    scene_cached(&w, "a/x@11 a/y@13");
+    scene_close(&w);
+}
+
 /* Pages of a revision that is gone by now: the list begins again and comes whole. */
 static void a_page_may_come_too_late(void **state)
 {
@@ -231,6 +248,7 @@ static void what_is_no_list_is_refused(void **state)
         "<html>",
         "[]",
         "{\"metadata\":{},\"items\":[]}",
+        "{\"kind\":\"ConfigMap\",\"metadata\":" SOME "}",
         LIST("{}"),
         LIST("[1]"),
         LIST("[{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}]"),
@@ -660,6 +678,7 @@ int main(void)
         cmocka_unit_test(a_list_in_a_watch_must_not_stop),
         cmocka_unit_test(a_list_in_a_watch_may_be_cut_off),
         cmocka_unit_test(a_list_comes_in_pages),
+        cmocka_unit_test(a_list_is_as_old_as_its_first_page),
         cmocka_unit_test(a_page_may_come_too_late),
         cmocka_unit_test(a_list_that_goes_in_circles_is_left),
         cmocka_unit_test(pages_that_are_too_large_are_asked_for_in_parts),
