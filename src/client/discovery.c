@@ -9,21 +9,15 @@
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," \
     "application/json"
 
-/* Servers behind another one may have neither of them: 404 is nothing to tell. */
+/* Whoever acts on what a server does not have must not mistake a proxy's words for its answer. */
 static int read_groups(struct client *c, struct discovery_reader *r, str path, struct err *err)
 {
     struct json doc;
-    struct err why = {0};
     struct client_request request = {.method = S("GET"), .target = path, .accept = S(ACCEPT)};
-    int code = client_raw(c, r->arena, &request, &doc, &why);
-    if (code == 0) {
-        discovery_read_groups(r, &doc);
-    } else if (code != ERR_NOT_FOUND) {
-        if (err)
-            *err = why;
-        return err_wrap(err, "ask for %.*s", STR(path));
-    }
-    return 0;
+    int code = client_raw(c, r->arena, &request, &doc, err);
+    if (code == 0 && !discovery_read_groups(r, &doc))
+        code = err_set(err, ERR_IO, "the answer of the server is not about its groups");
+    return code < 0 ? err_wrap(err, "ask for %.*s", STR(path)) : 0;
 }
 
 /* What goes wrong with one version is told, and does not keep the others from being found. */
@@ -43,17 +37,19 @@ static void read_version(struct client *c, struct discovery_reader *r, const str
     client_path_add(&path, v->version);
     struct client_request request = {.method = S("GET"), .target = buf_str(&path)};
     int code = client_raw(c, r->arena, &request, &doc, &err);
-    if (code == 0)
-        discovery_read_version(r, v, &doc);
-    else if (code != ERR_NOT_FOUND || v->group.n)
+    if (code == 0 && !discovery_read_version(r, v, &doc))
+        discovery_fail(r, name, S("the answer of the server is not a list of resources"));
+    else if (code < 0 && (code != ERR_NOT_FOUND || v->group.n))
         discovery_fail(r, name, str_dup(r->arena, str_of(err.msg)));
 }
 
 int client_discover(struct client *c, struct arena *a, struct client_discovery *ret, struct err *err)
 {
     struct discovery_reader r DISCOVERY_READER_SCOPE = {.arena = a};
+    struct err mine;
+    err = err ? err : &mine;
     int code = read_groups(c, &r, S("/api"), err);
-    if (code == 0)
+    if (code == 0 || code == ERR_NOT_FOUND) /* servers behind another one have no core, as client-go knows */
         code = read_groups(c, &r, S("/apis"), err);
     if (code < 0)
         return code;
@@ -61,6 +57,8 @@ int client_discover(struct client *c, struct arena *a, struct client_discovery *
         return err_set(err, ERR_TOO_LARGE, "the server says it has %zu versions of its groups", r.todo.n);
     for (size_t i = 0; i < r.todo.n; i++)
         read_version(c, &r, &r.todo.p[i]);
+    if (r.found.n == 0 && r.failures.n == 0)
+        return err_set(err, ERR_UNAVAILABLE, "the server says that it has no resources");
     discovery_finish(&r, ret);
     return 0;
 }

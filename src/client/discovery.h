@@ -2,7 +2,8 @@
 /* What: which resources a server has (discovery).
  * Owns: nothing; results live in the arena given.
  * Threads: client_discover on any thread but the loop's; the rest is pure.
- * Errors: those of client.h. Groups that the server cannot tell about are listed, not an error.
+ * Errors: those of client.h; ERR_UNAVAILABLE when the server says that it has nothing at all. Groups that it cannot tell about are
+ *         listed, not an error.
  *
  * Asks for the aggregated documents (/api and /apis, v2) and falls back to one request per group version. */
 #pragma once

@@ -131,21 +131,29 @@ static void read_core_versions(struct discovery_reader *r, const struct json *li
     }
 }
 
-void discovery_read_groups(struct discovery_reader *r, const struct json *doc)
+/* Go's lists are there, be they empty. */
+static bool is_list(const struct json *v)
+{
+    return v && (json_is_arr(v) || json_is_null(v));
+}
+
+bool discovery_read_groups(struct discovery_reader *r, const struct json *doc)
 {
     const struct json *items = json_get(doc, S("items")), *groups = json_get(doc, S("groups"));
+    const struct json *versions = json_get(doc, S("versions"));
     if (str_eq(json_get_text(doc, S("kind")), S("APIGroupDiscoveryList"))) {
         json_each_item(items, group)
         {
             read_aggregated_group(r, group);
         }
-        return;
+        return is_list(items);
     }
-    read_core_versions(r, json_get(doc, S("versions")));
+    read_core_versions(r, versions);
     json_each_item(groups, group)
     {
         read_plain_group(r, group);
     }
+    return is_list(groups) || is_list(versions);
 }
 
 /* "pods/status" belongs to "pods", which may come before or after it: two rounds. */
@@ -163,7 +171,7 @@ static void read_plain_subresources(struct discovery_reader *r, const struct dis
     }
 }
 
-void discovery_read_version(struct discovery_reader *r, const struct discovery_version *v, const struct json *doc)
+bool discovery_read_version(struct discovery_reader *r, const struct discovery_version *v, const struct json *doc)
 {
     const struct json *list = json_get(doc, S("resources"));
     json_each_item(list, it)
@@ -179,6 +187,7 @@ void discovery_read_version(struct discovery_reader *r, const struct discovery_v
         found->what.verbs = verbs_of(json_get(it, S("verbs")));
     }
     read_plain_subresources(r, v, list);
+    return is_list(list);
 }
 
 /* ---- The result. ---- */

@@ -40,10 +40,10 @@ struct discovery_reader {
 void discovery_reader_done(struct discovery_reader *r);
 #define DISCOVERY_READER_SCOPE __attribute__((cleanup(discovery_reader_done)))
 
-/* What /api or /apis answered, in either form. */
-void discovery_read_groups(struct discovery_reader *r, const struct json *doc);
-/* What /apis/GROUP/VERSION answered: an APIResourceList. */
-void discovery_read_version(struct discovery_reader *r, const struct discovery_version *v, const struct json *doc);
+/* What /api or /apis answered, in either form. False: it is neither, and says nothing about what there is. */
+bool discovery_read_groups(struct discovery_reader *r, const struct json *doc);
+/* What /apis/GROUP/VERSION answered: an APIResourceList. False: it is none. */
+bool discovery_read_version(struct discovery_reader *r, const struct discovery_version *v, const struct json *doc);
 /* "apps/v1", "v1" */
 str discovery_group_version(struct arena *a, str group, str version);
 void discovery_fail(struct discovery_reader *r, str group_version, str text);

@@ -56,7 +56,7 @@ int client_listing_take(struct client_listing *l, const struct client_reply *rep
     if (l->bytes > CLIENT_ANSWER_BYTES)
         return err_set(err, ERR_TOO_LARGE, "the list is larger than %d bytes", CLIENT_ANSWER_BYTES);
     const struct json *items = json_get(&page, S("items")), *meta = json_get(&page, S("metadata"));
-    if (!json_is_null(items) && !json_is_arr(items))
+    if (items == NULL || (!json_is_null(items) && !json_is_arr(items))) /* an empty list says so */
         return err_set(err, ERR_IO, "the answer of the server is not a list");
     str version = json_get_text(meta, S("resourceVersion")), next = json_get_text(meta, S("continue"));
     if (l->next.n && !str_eq(version, l->version))

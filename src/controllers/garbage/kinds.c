@@ -20,8 +20,6 @@ int kinds_ask(struct client *client, struct kinds **ret, struct err *err)
         abort();
     atomic_init(&k->refs, 1);
     int code = client_discover(client, &k->arena, &k->all, err);
-    if (code == 0 && k->all.n == 0)
-        code = err_set(err, ERR_UNAVAILABLE, "the server says that it has no resources");
     if (code < 0) {
         kinds_unref(k);
         return code;

@@ -2,7 +2,7 @@
 /* What: the kinds that the server has, as they were when it was asked: from what references say to what paths need.
  * Owns: its memory; counted. Nothing changes but what is found out about a kind.
  * Threads: any.
- * Errors: those of client_discover, and ERR_UNAVAILABLE when the server says that it has nothing. */
+ * Errors: those of client_discover. */
 #pragma once
 
 #include "client/discovery.h"

@@ -178,6 +178,50 @@ static void a_server_that_refuses_is_an_error(void **state)
     assert_string_equal(r.err.msg, "ask for /apis: no");
 }
 
+/* A proxy, a page of a portal, another server by mistake: none of them says that the server has nothing. */
+static void what_is_no_discovery_is_an_error(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *path;
+        int status;
+        const char *body;
+        int code;
+    } rows[] = {
+        {"/apis", 404, "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404}", ERR_NOT_FOUND},
+        {"/apis", 200, "{}", ERR_IO},
+        {"/apis", 200, "{\"kind\":\"APIGroupDiscoveryList\",\"items\":{}}", ERR_IO},
+        {"/apis", 200, "{\"kind\":\"APIGroupDiscoveryList\"}", ERR_IO},
+        {"/api", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}", ERR_IO},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct result r RESULT_SCOPE = {0};
+        answer(w, rows[i].path, rows[i].status, rows[i].body);
+        world_run(w, discover, &r);
+        assert_int_equal(r.code, rows[i].code);
+        world_reset(w, &(struct fake_options){0});
+    }
+    struct result none RESULT_SCOPE = {0};
+    answer(w, "/apis", 200, "{\"kind\":\"APIGroupList\",\"groups\":null}");
+    answer(w, "/api", 404, "{}");
+    world_run(w, discover, &none);
+    assert_int_equal(none.code, ERR_UNAVAILABLE);
+    assert_string_equal(none.err.msg, "the server says that it has no resources");
+}
+
+static void a_version_that_is_no_list_is_named(void **state)
+{
+    struct world *w = *state;
+    struct result r RESULT_SCOPE = {0};
+    answer(w, "/apis/a.example/v1", 200, "{\"kind\":\"APIResourceList\"}");
+    answer(w, "/apis", 200,
+           "{\"kind\":\"APIGroupList\",\"groups\":[{\"name\":\"a.example\",\"versions\":[{\"version\":\"v1\"}]}]}");
+    world_run(w, discover, &r);
+    assert_int_equal(r.code, 0);
+    assert_int_equal(r.d.n_failed, 1);
+    assert_text(r.d.failed[0], "a.example/v1");
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, world_set_up, world_tear_down)
@@ -187,6 +231,8 @@ int main(void)
         TEST(the_first_version_that_is_not_stale_counts),
         TEST(versions_that_fail_are_named),
         TEST(a_server_that_refuses_is_an_error),
+        TEST(what_is_no_discovery_is_an_error),
+        TEST(a_version_that_is_no_list_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

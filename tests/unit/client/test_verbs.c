@@ -395,6 +395,7 @@ static void lists_that_make_no_sense_are_refused(void **state)
     struct world *w = *state;
     struct errand e = {.ref = {&configmaps, S("x"), {0}, {0}}};
     assert_int_equal(listed(w, &e, "{\"items\":{}}", ""), ERR_IO);
+    assert_int_equal(listed(w, &e, "{\"metadata\":{\"resourceVersion\":\"7\"}}", ""), ERR_IO);
     assert_string_equal(e.err.msg, "the answer of the server is not a list");
     assert_int_equal(listed(w, &e, "{\"items\":[7]}", ""), ERR_IO);
     assert_int_equal(listed(w, &e, "{\"metadata\":{\"continue\":\"t\"},\"items\":[]}",
@@ -405,8 +406,8 @@ static void lists_that_make_no_sense_are_refused(void **state)
     assert_int_equal(json_len(&e.ret), 0);
     /* Pages of two revisions are no list: it begins anew, and this time the server is right. */
     fill(w);
-    assert_int_equal(listed(w, &e, "{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t\"}}",
-                            "{\"metadata\":{\"resourceVersion\":\"2\"}}"),
+    assert_int_equal(listed(w, &e, "{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t\"},\"items\":[]}",
+                            "{\"metadata\":{\"resourceVersion\":\"2\"},\"items\":[]}"),
                      0);
     assert_text(names_of(&e.arena, &e.ret), ALL);
     arena_done(&e.arena);
