@@ -246,6 +246,23 @@ static int patched(struct transport_call *call, const struct fake_place *p, cons
     return 0;
 }
 
+/* A uid says that an object is meant that exists. */
+static void apply_new(struct transport_call *call, const struct fake_place *p, struct json body)
+{
+    struct arena *a = &call->arena;
+    str uid = object_uid(&body);
+    if (uid.n) {
+        struct json status = status_conflict(
+            a, subject(p),
+            str_fmt(a, "uid mismatch: the provided object specified uid %.*s, and no existing object was found",
+                    STR(uid)));
+        fake_refuse(call, &status);
+        return;
+    }
+    json_set(a, meta_of(a, &body), S("name"), json_str(p->name));
+    create(call, p, body);
+}
+
 static void patch(struct transport_call *call, const struct fake_place *p)
 {
     struct json body, next;
@@ -260,8 +277,7 @@ static void patch(struct transport_call *call, const struct fake_place *p)
         return;
     }
     if (is_apply && p->subresource.n == 0 && !fake_find(call->fake, fake_key(a, p->table, p->namespace, p->name))) {
-        json_set(a, meta_of(a, &body), S("name"), json_str(p->name));
-        create(call, p, body);
+        apply_new(call, p, body);
         return;
     }
     struct json current;

@@ -62,15 +62,18 @@ static void on_synced(void *ctx)
 
 /* ---- One role. ---- */
 
-struct json aggregation_patch(struct arena *a, str name, struct rules rules)
+/* What is applied: its name and these rules. The uid keeps an apply that comes late from making a role that was just deleted
+ * anew, and with it the rights of whoever is still bound to the name. */
+static struct json render(struct arena *a, const struct json *role, struct rules rules)
 {
-    struct json metadata = json_obj(), role = json_obj();
-    json_add(a, &metadata, S("name"), json_str(name));
-    json_add(a, &role, S("apiVersion"), json_str(S(GROUP "/v1")));
-    json_add(a, &role, S("kind"), json_str(cluster_roles.kind));
-    json_add(a, &role, S("metadata"), metadata);
-    json_add(a, &role, S("rules"), rules_to_json(a, rules));
-    return role;
+    struct json metadata = json_obj(), patch = json_obj();
+    json_add(a, &metadata, S("name"), json_str(object_name(role)));
+    json_add(a, &metadata, S("uid"), json_str(object_uid(role)));
+    json_add(a, &patch, S("apiVersion"), json_str(S(GROUP "/v1")));
+    json_add(a, &patch, S("kind"), json_str(cluster_roles.kind));
+    json_add(a, &patch, S("metadata"), metadata);
+    json_add(a, &patch, S("rules"), rules_to_json(a, rules));
+    return patch;
 }
 
 /* The rules it should have, as a copy; false when it is gone. */
@@ -99,7 +102,7 @@ static int reconcile(void *ctx, struct reconcile *r, struct err *err)
     if (!informer_read(g->roles, r->arena, (str){0}, r->name, &role) || !aggregate_is(&role) ||
         !wanted(g, r->arena, r->name, &want) || has_rules(r->arena, &role, want))
         return 0;
-    struct json patch = aggregation_patch(r->arena, r->name, want);
+    struct json patch = render(r->arena, &role, want);
     struct client_ref ref = {.resource = &cluster_roles, .name = r->name};
     struct client_write_options options = {.field_manager = S(FIELD_MANAGER), .force = true};
     int code = client_apply(r->client, r->arena, &ref, &patch, &options, NULL, err);

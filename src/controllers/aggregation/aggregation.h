@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: the aggregation controller: each ClusterRole with an aggregationRule has the rules of the roles that it selects.
  * Owns: nothing here; what it makes belongs to the control it is added to.
- * Threads: the loop thread adds it; aggregation_patch is pure.
+ * Threads: the loop thread adds it.
  * Errors: see controllers.h.
  *
  *   informer of ClusterRoles ─► index (authz/aggregate.h) ─► the aggregates that are not stored as they should be ─► queue
@@ -11,10 +11,6 @@
  * Only the aggregates that a change reaches are computed, read or written. */
 #pragma once
 
-#include "authz/rule.h"
 #include "controllers/controllers.h"
 
 extern const struct controller_row aggregation_row;
-
-/* What is applied: a ClusterRole with its name and these rules, nothing else. Shares the rules' texts. */
-struct json aggregation_patch(struct arena *a, str name, struct rules rules);
