@@ -93,6 +93,8 @@ void live_deny(const struct live *l);
 /* To be visited again, later and later. */
 void live_later(const struct live *l);
 
+/* The item goes, if it is still as it was read. What is gone is fine. */
+int live_delete(const struct live *l, str propagation, struct err *err);
 /* References of the object id to these owners go: strategic, or as a merge where the kind has no other. What is gone is fine. */
 int live_drop_owners(const struct live *l, const struct graph_id *id, struct uids owners, struct err *err);
 /* The item's references block nobody any more. The tree is what the server has then. */

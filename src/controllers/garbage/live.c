@@ -36,6 +36,13 @@ static bool is_about_object(const struct err *err)
     return str_has_suffix(str_of(err->msg), S("\" not found"));
 }
 
+/* An object with a uid, and the one that was asked for: only such a one can say that another was there before it. */
+static bool is_named(const struct json *object, const struct client_ref *ref)
+{
+    return object_uid(object).n && str_eq(object_name(object), ref->name) &&
+           str_eq(object_namespace(object), ref->namespace);
+}
+
 enum live_answer live_get(const struct live *l, const struct graph_id *id, struct json *ret, struct err *err)
 {
     const struct client_resource *resource = kinds_find(l->kinds, id->api_version, id->kind);
@@ -45,6 +52,8 @@ enum live_answer live_get(const struct live *l, const struct graph_id *id, struc
         return LIVE_INVALID;
     struct client_ref ref = ref_to(resource, id);
     int code = client_get_metadata(l->r->client, l->r->arena, &ref, ret, err);
+    if (code == 0 && !is_named(ret, &ref))
+        code = err_set(err, ERR_IO, "the answer of the server is another object, or none");
     if (code == 0)
         return str_eq(object_uid(ret), id->uid) ? LIVE_THERE : LIVE_GONE;
     if (code == ERR_NOT_FOUND)
@@ -79,6 +88,17 @@ void live_deny(const struct live *l)
 }
 
 /* ---- Writes. ---- */
+
+int live_delete(const struct live *l, str propagation, struct err *err)
+{
+    const struct graph_id *id = &l->item.id;
+    struct client_ref ref = ref_to(l->resource, id);
+    struct client_delete_options options = {.propagation = propagation, .uid = id->uid, .version = object_rv(&l->tree)};
+    int code = client_delete(l->r->client, l->r->arena, &ref, &options, NULL, err);
+    if (code == 0 || (code == ERR_NOT_FOUND && is_about_object(err)))
+        return 0;
+    return err_wrap(err, "delete %.*s %.*s", STR(id->kind), STR(id->name));
+}
 
 static int patch(const struct live *l, const struct graph_id *id, enum client_patch type, const struct json *text,
                  struct json *ret, struct err *err)

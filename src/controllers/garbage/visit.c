@@ -84,18 +84,6 @@ static enum live_answer sort_owners(const struct live *l, struct owners *ret, st
 
 /* ---- What is done. ---- */
 
-static int delete_item(const struct live *l, str propagation, struct err *err)
-{
-    const struct graph_id *id = &l->item.id;
-    struct client_ref ref = {
-        .resource = l->resource, .namespace = l->resource->namespaced ? id->namespace : (str){0}, .name = id->name};
-    struct client_delete_options options = {.propagation = propagation, .uid = id->uid, .version = object_rv(&l->tree)};
-    int code = client_delete(l->r->client, l->r->arena, &ref, &options, NULL, err);
-    if (code == 0 || code == ERR_NOT_FOUND)
-        return 0;
-    return err_wrap(err, "delete %.*s %.*s", STR(id->kind), STR(id->name));
-}
-
 /* An owner waits for the item, the item has dependents: they go first. If one of those is itself waiting for its dependents, the
  * item may be among them: then nobody in the circle may block another. */
 static int delete_in_foreground(struct live *l, struct err *err)
@@ -105,7 +93,7 @@ static int delete_in_foreground(struct live *l, struct err *err)
     bool may_be_circle = graph_has_deleting_dependent(g->graph, l->item.id.uid);
     pthread_mutex_unlock(&g->lock);
     int code = may_be_circle ? live_unblock(l, err) : 0;
-    return code < 0 ? code : delete_item(l, S("Foreground"), err);
+    return code < 0 ? code : live_delete(l, S("Foreground"), err);
 }
 
 static int act(struct live *l, const struct owners *owners, struct err *err)
@@ -118,10 +106,10 @@ static int act(struct live *l, const struct owners *owners, struct err *err)
     if (owners->waiting > 0 && l->item.has_dependents)
         return delete_in_foreground(l, err);
     if (object_has_finalizer(&l->tree, GARBAGE_ORPHAN))
-        return delete_item(l, S("Orphan"), err);
+        return live_delete(l, S("Orphan"), err);
     if (object_has_finalizer(&l->tree, GARBAGE_FOREGROUND))
-        return delete_item(l, S("Foreground"), err);
-    return delete_item(l, S("Background"), err);
+        return live_delete(l, S("Foreground"), err);
+    return live_delete(l, S("Background"), err);
 }
 
 static int judge(struct live *l, struct err *err)

@@ -240,6 +240,30 @@ static void path_that_leads_nowhere_does_not_say_that_owners_are_gone(void **sta
     assert_false(is_there(w, "child"));
 }
 
+/* A proxy, or a cache in front of the server: whatever it is, it does not say that another object has the name now. */
+static void answer_about_nothing_does_not_say_that_owners_are_gone(void **state)
+{
+    struct world *w = *state;
+    static const char *const bodies[] = {
+        "{}",
+        "{\"metadata\":{\"name\":\"owner\",\"namespace\":\"x\"}}",
+        "{\"metadata\":{\"name\":\"another\",\"namespace\":\"x\",\"uid\":\"u-another\"}}",
+        "{\"metadata\":{\"name\":\"owner\",\"namespace\":\"y\",\"uid\":\"u-another\"}}",
+    };
+    put(w, "child", OWNERS(REF("owner")));
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        fake_heal(w->fake);
+        fail_get(w, "owner", 200, bodies[i]);
+        if (i == 0)
+            start(w);
+        pass(w, 30);
+        assert_true(is_there(w, "child"));
+    }
+    fake_heal(w->fake);
+    pass(w, 60);
+    assert_false(is_there(w, "child"));
+}
+
 /* ---- Nothing goes that is not what was judged. ---- */
 
 static void deletion_names_what_it_means(void **state)
@@ -255,6 +279,21 @@ static void deletion_names_what_it_means(void **state)
     assert_text(json_text(json_dig(&body, "preconditions.uid")), "u-child");
     assert_text(json_text(json_dig(&body, "preconditions.resourceVersion")), str_cstr(&w->arena, version));
     assert_text(json_get_text(&body, S("propagationPolicy")), "Background");
+}
+
+/* A 404 of the path, not of the object: it is still there, and tried again. */
+static void deletion_that_leads_nowhere_is_tried_again(void **state)
+{
+    struct world *w = *state;
+    fake_fault(w->fake,
+               &(struct fake_fault){
+                   .type = FAKE_ANSWER, .method = S("DELETE"), .status = 404, .body = S("404 page not found")});
+    put(w, "child", OWNERS(REF("owner")));
+    start(w);
+    assert_true(is_there(w, "child"));
+    fake_heal(w->fake);
+    pass(w, 5);
+    assert_false(is_there(w, "child"));
 }
 
 static void owner_that_comes_at_the_last_moment_saves(void **state)
@@ -570,7 +609,9 @@ int main(void)
         ON_FAKE(owner_that_may_not_be_read_is_not_gone),
         ON_FAKE(server_that_fails_does_not_say_that_owners_are_gone),
         ON_FAKE(path_that_leads_nowhere_does_not_say_that_owners_are_gone),
+        ON_FAKE(answer_about_nothing_does_not_say_that_owners_are_gone),
         ON_FAKE(deletion_names_what_it_means),
+        ON_FAKE(deletion_that_leads_nowhere_is_tried_again),
         ON_FAKE(owner_that_comes_at_the_last_moment_saves),
         ON_FAKE(object_that_was_made_again_stays),
         ON_FAKE(finalizer_of_another_stays),
