@@ -102,10 +102,19 @@ static int delete_one(struct clearing *w, str name, struct err *err)
     return is_unsupported(code) ? 0 : code;
 }
 
+/* The items of a list, which are there even where there are none: an answer without them says nothing. */
+static int items_of(const struct json *list, const struct json **ret, struct err *err)
+{
+    *ret = json_get(list, S("items"));
+    if (*ret == NULL || (!json_is_arr(*ret) && !json_is_null(*ret)))
+        return err_set(err, ERR_IO, "the answer of the server is not a list");
+    return 0;
+}
+
 static int delete_page(struct clearing *w, const struct json *list, struct err *err)
 {
-    const struct json *items = json_get(list, S("items"));
-    int code = 0;
+    const struct json *items;
+    int code = items_of(list, &items, err);
     json_each_item(items, object)
     {
         w->has_found = true;
@@ -142,11 +151,13 @@ static int delete_all(struct clearing *w, const struct client_question *first, s
 
 static int note_left(struct clearing *w, const struct json *list, struct err *err)
 {
-    (void)err;
     const struct content *c = w->c;
+    const struct json *items;
     int64_t age = c->clock.wall_ns(c->clock.ctx) / 1000000000 - c->deleted_at;
-    pass_add_rest(c->pass, &w->target->resource, json_get(list, S("items")), age < w->grace);
-    return 0;
+    int code = items_of(list, &items, err);
+    if (code == 0)
+        pass_add_rest(c->pass, &w->target->resource, items, age < w->grace);
+    return code;
 }
 
 static int count_left(struct clearing *w, struct err *err)

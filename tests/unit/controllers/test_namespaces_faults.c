@@ -169,6 +169,11 @@ static size_t finalized(struct scene *s)
     return fake_count(s->w->fake, "PUT", NAMESPACE "/finalize");
 }
 
+static bool has_looked(struct scene *s)
+{
+    return fake_count(s->w->fake, "GET", MAPS "?") > 0;
+}
+
 static void fault(struct scene *s, const char *method, const char *prefix, int status, unsigned times)
 {
     struct fake_fault f = {
@@ -309,6 +314,29 @@ static void an_answer_that_does_not_say_what_was_there_is_not_believed(void **st
     assert_text(message_of(s, "NamespaceContentRemaining"),
                 "Some resources are remaining: configmaps. has 2 resource instances");
     assert_int_equal(finalized(s), 0);
+    until(s, is_gone);
+}
+
+/* Neither where it was deleted nor where it was looked for: that is no sign that nothing is there. */
+static void an_answer_that_says_nothing_holds_the_namespace(void **state)
+{
+    struct scene *s = *state;
+    answer(s, "DELETE", MAPS "?", "{}", 0);
+    answer(s, "GET", MAPS "?", "{}", 0);
+    start(s);
+    until(s, has_failure);
+    assert_text(message_of(s, "NamespaceDeletionContentFailure"),
+                "Failed to delete all resource types, 1 remaining: the answer of the server is not a list");
+    assert_int_equal(finalized(s), 0);
+    fake_heal(s->w->fake);
+    fault(s, "DELETE", MAPS "?", 405, 0); /* one by one, of such a list */
+    answer(s, "GET", MAPS "?", "{}", 0);
+    for (int i = 0; i < 3; i++) {
+        fake_log_clear(s->w->fake);
+        until(s, has_looked);
+    }
+    assert_int_equal(finalized(s), 0);
+    fake_heal(s->w->fake);
     until(s, is_gone);
 }
 
@@ -474,11 +502,11 @@ static void one_that_took_the_place_of_another_is_left_alone(void **state)
     fake_fault(s->w->fake, &first);
     start(s);
     until(s, is_held); /* it is the reading that is held */
-    answer(
-        s, "GET", NAMESPACE,
-        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"uid\":\"new\"},\"spec\":{\"finalizers\":[\"kubernetes\"]},"
-        "\"status\":{\"phase\":\"Active\"}}",
-        0);
+    answer(s, "GET", NAMESPACE,
+           "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"uid\":\"new\"},\"spec\":{"
+           "\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"},"
+           "\"items\":[]}", /* who looks for content is told that there is none */
+           0);
     assert_int_equal(fake_release(s->w->fake), 1);
     pass_time(s, 3);
     assert_int_equal(finalized(s), 1);
@@ -549,6 +577,7 @@ int main(void)
         TEST(what_fails_for_long_is_tried_every_minute),
         TEST(what_cannot_be_looked_for_holds_the_namespace),
         TEST(an_answer_that_does_not_say_what_was_there_is_not_believed),
+        TEST(an_answer_that_says_nothing_holds_the_namespace),
         TEST(pods_may_take_their_time_and_then_fail),
         TEST(what_cannot_be_discovered_holds_the_namespace),
         TEST(writes_that_meet_a_newer_version_are_made_again),
