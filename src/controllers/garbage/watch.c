@@ -17,8 +17,9 @@ struct monitor {
     struct informer *informer;
     struct client_resource resource;
     str api_version;
-    str former;     /* the version that it was watched in before; empty: none */
-    bool is_wanted; /* while kinds are compared */
+    str former; /* the version that it was watched in before; empty: none, or nothing is known from there any more */
+    bool is_wanted;   /* while kinds are compared */
+    bool is_replaced; /* by one for another version: what is known stays until that has listed it */
     bool is_waited_for;
     bool has_definitions; /* it is the kind of CustomResourceDefinitions */
     struct loop_timer patience;
@@ -106,12 +107,18 @@ static void forget(struct garbage *g, str api_version, str kind)
     pthread_mutex_unlock(&g->lock);
 }
 
+static void forget_former(struct monitor *m)
+{
+    if (m->former.n)
+        forget(m->g, m->former, m->resource.kind);
+    m->former = (str){0};
+}
+
 /* What the former version had and this one has not is not there. */
 static void on_synced(void *ctx)
 {
     struct monitor *m = ctx;
-    if (m->former.n)
-        forget(m->g, m->former, m->resource.kind);
+    forget_former(m);
     stop_waiting(m);
 }
 
@@ -184,8 +191,10 @@ static bool want(struct garbage *g, const struct client_resource *r)
     }
     bool is_kept = m && str_eq(m->resource.kind, r->kind);
     monitor_new(g, r, is_kept ? m->api_version : (str){0});
-    if (is_kept)
-        m->resource.kind = (str){0}; /* nothing is to be forgotten with it */
+    if (m) { /* even if the server is not sure of this group: there are not two of them */
+        m->is_wanted = false;
+        m->is_replaced = is_kept;
+    }
     return true;
 }
 
@@ -199,7 +208,8 @@ static bool drop_unwanted(struct garbage *g)
         }
         *at = m->next;
         control_informer_drop(g->env.control, m->informer);
-        if (m->resource.kind.n)
+        forget_former(m); /* it has not come to listing what was known */
+        if (!m->is_replaced)
             forget(g, m->api_version, m->resource.kind);
         stop_waiting(m);
         monitor_free(m);

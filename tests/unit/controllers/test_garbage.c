@@ -460,6 +460,40 @@ static void owner_of_a_kind_that_went_is_not_gone(void **state)
     assert_true(is_there(w, "child"));
 }
 
+/* What /apis says next time: gears in these versions. */
+static void tell_versions(struct world *w, const char *versions)
+{
+    str body = str_fmt(&w->arena,
+                       "{\"kind\":\"APIGroupDiscoveryList\",\"items\":[{\"metadata\":{\"name\":\"example.com\"},"
+                       "\"versions\":[%s]}]}",
+                       versions);
+    fake_fault(
+        w->fake,
+        &(struct fake_fault){
+            .type = FAKE_ANSWER, .method = S("GET"), .prefix = S("/apis"), .times = 1, .status = 200, .body = body});
+    clock_fake_advance(&w->time, 30 * SECOND);
+    settle(w);
+}
+
+#define VERSION(version, freshness)                                                                        \
+    "{\"version\":\"" version "\",\"freshness\":\"" freshness "\",\"resources\":[{\"resource\":\"gears\"," \
+    "\"responseKind\":{\"kind\":\"Gear\"},\"scope\":\"Namespaced\",\"verbs\":[\"delete\",\"list\",\"watch\"]}]}"
+
+/* The server can tell about one version of a group only: the kind is watched in that one, and not in both. */
+static void kind_is_watched_once_while_the_server_is_unsure(void **state)
+{
+    struct world *w = *state;
+    fake_put(w->fake, gears);
+    start(w);
+    tell_versions(w, VERSION("v1", "Current"));
+    size_t before = fake_watches(w->fake);
+    tell_versions(w, VERSION("v1", "Stale"));
+    assert_int_equal(fake_watches(w->fake), before);
+    tell_versions(w, VERSION("v1", "Stale") "," VERSION("v2", "Current"));
+    assert_true(fake_count(w->fake, "GET", "/apis/example.com/v2/gears?") > 0);
+    assert_int_equal(fake_watches(w->fake), before - 1); /* of v2 there is none: this server has only v1 */
+}
+
 static void strategic_patches_are_not_tried_twice(void **state)
 {
     struct world *w = *state;
@@ -621,6 +655,7 @@ int main(void)
         ON_FAKE(kinds_come_and_go),
         ON_FAKE(events_are_not_watched),
         ON_FAKE(owner_of_a_kind_that_went_is_not_gone),
+        ON_FAKE(kind_is_watched_once_while_the_server_is_unsure),
         ON_FAKE(strategic_patches_are_not_tried_twice),
         ON_FAKE(what_has_its_owners_is_not_asked_for),
         ON_FAKE(nothing_is_written_when_all_is_done),
