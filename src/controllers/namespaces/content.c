@@ -81,11 +81,19 @@ static bool is_unsupported(int code)
 
 /* ---- Deleting. ---- */
 
+/* The items of a list, which are there even where there are none: an answer without them says nothing. */
+static int items_of(const struct json *list, const struct json **ret, struct err *err)
+{
+    *ret = json_get(list, S("items"));
+    if (*ret == NULL || (!json_is_arr(*ret) && !json_is_null(*ret)))
+        return err_set(err, ERR_IO, "the answer of the server is not a list");
+    return 0;
+}
+
 static int note_deleted(struct clearing *w, const struct json *list, struct err *err)
 {
-    (void)err;
-    const struct json *items = json_get(list, S("items"));
-    w->is_told = w->is_told && json_find(list, S("items"));
+    const struct json *items;
+    w->is_told = items_of(list, &items, err) == 0 && w->is_told;
     w->has_found = w->has_found || json_len(items) > 0;
     if (pass_is_pods(&w->target->resource)) {
         int64_t grace = pass_pods_grace(items);
@@ -100,15 +108,6 @@ static int delete_one(struct clearing *w, str name, struct err *err)
     struct client_delete_options options = {.propagation = S("Background")};
     int code = client_delete(w->c->client, &w->scratch, &ref, &options, NULL, err);
     return is_unsupported(code) ? 0 : code;
-}
-
-/* The items of a list, which are there even where there are none: an answer without them says nothing. */
-static int items_of(const struct json *list, const struct json **ret, struct err *err)
-{
-    *ret = json_get(list, S("items"));
-    if (*ret == NULL || (!json_is_arr(*ret) && !json_is_null(*ret)))
-        return err_set(err, ERR_IO, "the answer of the server is not a list");
-    return 0;
 }
 
 static int delete_page(struct clearing *w, const struct json *list, struct err *err)

@@ -321,7 +321,7 @@ static void an_answer_that_does_not_say_what_was_there_is_not_believed(void **st
 static void an_answer_that_says_nothing_holds_the_namespace(void **state)
 {
     struct scene *s = *state;
-    answer(s, "DELETE", MAPS "?", "{}", 0);
+    answer(s, "DELETE", MAPS "?", "{\"items\":\"none\"}", 0);
     answer(s, "GET", MAPS "?", "{}", 0);
     start(s);
     until(s, has_failure);
