@@ -121,16 +121,23 @@ static int judge_conflict(const struct live *l, const struct graph_id *id, struc
     return answer == LIVE_GONE ? 0 : err->code;
 }
 
+static int refuse_unknown(const struct graph_id *id, struct err *err)
+{
+    return err_set(err, ERR_UNAVAILABLE, "the server has no %.*s %.*s now", STR(id->api_version), STR(id->kind));
+}
+
 static int drop_owners_merge(const struct live *l, const struct graph_id *id, struct uids owners, struct err *err)
 {
     struct json tree;
     switch (live_get(l, id, &tree, err)) {
     case LIVE_THERE:
         break;
+    case LIVE_GONE:
+        return 0;
     case LIVE_FAILED:
         return err->code;
     default:
-        return 0;
+        return refuse_unknown(id, err);
     }
     struct json text = patch_owners_merge(l->r->arena, &tree, owners);
     return patch(l, id, CLIENT_PATCH_MERGE, &text, NULL, err);
@@ -140,7 +147,7 @@ int live_drop_owners(const struct live *l, const struct graph_id *id, struct uid
 {
     const struct client_resource *resource = kinds_find(l->kinds, id->api_version, id->kind);
     if (resource == NULL)
-        return err_set(err, ERR_UNAVAILABLE, "the server has no %.*s %.*s now", STR(id->api_version), STR(id->kind));
+        return refuse_unknown(id, err);
     int code = ERR_UNSUPPORTED_MEDIA_TYPE;
     if (!kinds_is_plain(l->kinds, resource)) {
         struct json text = patch_owners_strategic(l->r->arena, id->uid, owners);
