@@ -398,14 +398,18 @@ static void server_that_cannot_say_what_it_has_is_asked_again(void **state)
     assert_false(is_there(w, "child"));
 }
 
-static const char gears[] =
-    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
-    "\"gears.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"gears\","
-    "\"singular\":\"gear\",\"kind\":\"Gear\",\"listKind\":\"GearList\"},\"versions\":[{\"name\":\"v1\",\"served\":true,"
-    "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
-    "\"x-kubernetes-preserve-unknown-fields\":true}}}]},\"status\":{\"acceptedNames\":{\"plural\":\"gears\",\"singular\":"
-    "\"gear\",\"kind\":\"Gear\",\"listKind\":\"GearList\"},\"storedVersions\":[\"v1\"],\"conditions\":[{\"type\":"
-    "\"NamesAccepted\",\"status\":\"True\"},{\"type\":\"Established\",\"status\":\"True\"}]}}";
+#define GEAR_VERSION(name, storage)                               \
+    "{\"name\":\"" name "\",\"served\":true,\"storage\":" storage \
+    ",\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","      \
+    "\"x-kubernetes-preserve-unknown-fields\":true}}}"
+#define GEAR_NAMES "{\"plural\":\"gears\",\"singular\":\"gear\",\"kind\":\"Gear\",\"listKind\":\"GearList\"}"
+#define GEARS(versions)                                                                                         \
+    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":" \
+    "\"gears.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\",\"names\":" GEAR_NAMES \
+    ",\"versions\":[" versions "]},\"status\":{\"acceptedNames\":" GEAR_NAMES ",\"storedVersions\":[\"v1\"],"   \
+    "\"conditions\":[{\"type\":\"NamesAccepted\",\"status\":\"True\"},{\"type\":\"Established\",\"status\":\"True\"}]}}"
+
+static const char gears[] = GEARS(GEAR_VERSION("v1", "true"));
 
 #define GEAR_REF(name) \
     "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gear\",\"name\":\"" name "\",\"uid\":\"u-" name "\"}"
@@ -492,6 +496,31 @@ static void kind_is_watched_once_while_the_server_is_unsure(void **state)
     tell_versions(w, VERSION("v1", "Stale") "," VERSION("v2", "Current"));
     assert_true(fake_count(w->fake, "GET", "/apis/example.com/v2/gears?") > 0);
     assert_int_equal(fake_watches(w->fake), before - 1); /* of v2 there is none: this server has only v1 */
+}
+
+/* The server prefers another version from now on: the objects are the same. */
+static void kind_may_change_its_version(void **state)
+{
+    struct world *w = *state;
+    fake_put(w->fake, gears);
+    put_gear(w, "owner", "");
+    put(w, "child", OWNERS(GEAR_REF("owner")));
+    put_gear(w, "part", OWNERS(BLOCKING("holder")));
+    put(w, "holder", "");
+    start(w);
+    fake_put(w->fake, GEARS(GEAR_VERSION("v1", "true") "," GEAR_VERSION("v2", "false")));
+    settle(w);
+    pass(w, 5);
+    assert_int_equal(fake_count(w->fake, "GET", "/apis/example.com/v2/gears"), 1);
+    assert_int_equal(fake_writes(w->fake), 0);
+    assert_true(fake_remove(w->fake, "/apis/example.com/v1/namespaces/x/gears/owner"));
+    settle(w);
+    pass(w, 5);
+    assert_false(is_there(w, "child"));
+    put(w, "holder", "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"foregroundDeletion\"]");
+    settle(w);
+    pass(w, 5);
+    assert_false(is_there(w, "holder")); /* when its part was gone */
 }
 
 static void strategic_patches_are_not_tried_twice(void **state)
@@ -656,6 +685,7 @@ int main(void)
         ON_FAKE(events_are_not_watched),
         ON_FAKE(owner_of_a_kind_that_went_is_not_gone),
         ON_FAKE(kind_is_watched_once_while_the_server_is_unsure),
+        ON_FAKE(kind_may_change_its_version),
         ON_FAKE(strategic_patches_are_not_tried_twice),
         ON_FAKE(what_has_its_owners_is_not_asked_for),
         ON_FAKE(nothing_is_written_when_all_is_done),
