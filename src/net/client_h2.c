@@ -14,13 +14,14 @@ static nghttp2_session *session_of(struct http_client *c)
 static void lost(struct http_client *c, struct http_call *call, uint32_t code)
 {
     struct err err;
-    if (code == NGHTTP2_REFUSED_STREAM)
+    bool is_refused = code == NGHTTP2_REFUSED_STREAM && !call->has_head; /* who has begun to answer has taken it */
+    if (is_refused)
         err_set(&err, ERR_UNAVAILABLE, "%.*s did not take the request", STR(c->authority));
     else if (code == NGHTTP2_NO_ERROR)
         err_set(&err, ERR_IO, "%.*s ended the answer before its end", STR(c->authority));
     else
         err_set(&err, ERR_IO, "%.*s cut the answer off: %s", STR(c->authority), nghttp2_http2_strerror(code));
-    client_call_end(call, &err, code == NGHTTP2_REFUSED_STREAM || !call->is_sent);
+    client_call_end(call, &err, is_refused || !call->is_sent);
 }
 
 /* ---- What comes in. ---- */

@@ -165,10 +165,12 @@ static void resets(void **state)
         str code;
         bool can_retry;
         enum err_code err;
+        bool has_head;
     } rows[] = {
-        {S_INIT("\0\0\0\7"), true, ERR_UNAVAILABLE}, /* REFUSED_STREAM */
-        {S_INIT("\0\0\0\2"), false, ERR_IO},         /* INTERNAL_ERROR */
-        {S_INIT("\0\0\0\0"), false, ERR_IO},         /* NO_ERROR, but no answer either */
+        {S_INIT("\0\0\0\7"), true, ERR_UNAVAILABLE, false}, /* REFUSED_STREAM */
+        {S_INIT("\0\0\0\7"), false, ERR_IO, true},          /* …though it has begun to answer */
+        {S_INIT("\0\0\0\2"), false, ERR_IO, false},         /* INTERNAL_ERROR */
+        {S_INIT("\0\0\0\0"), false, ERR_IO, false},         /* NO_ERROR, but no answer either */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct script s = script_start(true, (struct http_client_options){0});
@@ -177,6 +179,8 @@ static void resets(void **state)
         script_accept(&s);
         script_frame(&s, SETTINGS, 0, 0, (str){0});
         script_hear(&s);
+        if (rows[i].has_head)
+            script_frame(&s, HEADERS, END_HEADERS, 1, STATUS_200);
         script_frame(&s, RST_STREAM, 0, 1, rows[i].code);
         UNTIL(&s.f->t, a.is_over);
         assert_false(a.is_complete);
