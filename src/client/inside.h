@@ -67,5 +67,7 @@ int client_listing_take(struct client_listing *l, const struct client_reply *rep
 
 /* Leads nowhere else when it is a part of a path. */
 bool client_is_segment(str s);
+/* ERR_BAD_REQUEST for what would lead elsewhere. */
+int client_ref_check(const struct client_ref *ref, bool needs_name, struct err *err);
 /* "/" and the segment, encoded. */
 void client_path_add(struct buf *b, str segment);

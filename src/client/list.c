@@ -102,6 +102,8 @@ int client_list(struct client *c, struct arena *a, const struct client_ref *ref,
     int code = 0;
     if (ref->name.n)
         return err_set(err, ERR_BAD_REQUEST, "a list has no name");
+    if (client_ref_check(ref, false, err) < 0)
+        return ERR_BAD_REQUEST;
     for (int round = 1; round <= ROUNDS; round++) {
         l.limit = round == ROUNDS ? 0 : l.options->limit ? l.options->limit : PAGE;
         code = take_pages(c, &l, &why);

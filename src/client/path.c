@@ -36,6 +36,22 @@ bool client_is_segment(str s)
     return !str_eq(s, S(".")) && !str_eq(s, S("..")) && str_find_char(s, '/') < 0 && str_find_char(s, '%') < 0;
 }
 
+/* Names become parts of paths: what would lead elsewhere is refused here, as client-go does. */
+int client_ref_check(const struct client_ref *ref, bool needs_name, struct err *err)
+{
+    if (needs_name && ref->name.n == 0)
+        return err_set(err, ERR_BAD_REQUEST, "resource name may not be empty");
+    if (!client_is_segment(ref->name))
+        return err_set(err, ERR_BAD_REQUEST, "invalid resource name \"%.*s\"", STR(ref->name));
+    if (!client_is_segment(ref->namespace))
+        return err_set(err, ERR_BAD_REQUEST, "invalid namespace \"%.*s\"", STR(ref->namespace));
+    if (!client_is_segment(ref->subresource))
+        return err_set(err, ERR_BAD_REQUEST, "invalid subresource \"%.*s\"", STR(ref->subresource));
+    if (ref->resource->namespaced && ref->namespace.n == 0 && ref->name.n)
+        return err_set(err, ERR_BAD_REQUEST, "an empty namespace may not be set when a resource name is provided");
+    return 0;
+}
+
 void client_path(struct buf *b, const struct client_ref *ref)
 {
     const struct client_resource *r = ref->resource;

@@ -5,23 +5,7 @@
 
 #define ACCEPT_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-/* ---- Places. ---- */
-
-/* Names become parts of paths: what would lead elsewhere is refused here, as client-go does. */
-static int check(const struct client_ref *ref, bool needs_name, struct err *err)
-{
-    if (needs_name && ref->name.n == 0)
-        return err_set(err, ERR_BAD_REQUEST, "resource name may not be empty");
-    if (!client_is_segment(ref->name))
-        return err_set(err, ERR_BAD_REQUEST, "invalid resource name \"%.*s\"", STR(ref->name));
-    if (!client_is_segment(ref->namespace))
-        return err_set(err, ERR_BAD_REQUEST, "invalid namespace \"%.*s\"", STR(ref->namespace));
-    if (!client_is_segment(ref->subresource))
-        return err_set(err, ERR_BAD_REQUEST, "invalid subresource \"%.*s\"", STR(ref->subresource));
-    if (ref->resource->namespaced && ref->namespace.n == 0 && ref->name.n)
-        return err_set(err, ERR_BAD_REQUEST, "an empty namespace may not be set when a resource name is provided");
-    return 0;
-}
+/* ---- Options and bodies. ---- */
 
 static void add_options(struct buf *target, const struct client_write_options *options)
 {
@@ -59,7 +43,7 @@ static int write_body(struct client *c, struct arena *a, struct client_request *
 static int get_as(struct client *c, struct arena *a, const struct client_ref *ref, str accept, struct json *ret,
                   struct err *err)
 {
-    if (check(ref, true, err) < 0)
+    if (client_ref_check(ref, true, err) < 0)
         return ERR_BAD_REQUEST;
     struct buf target = {.arena = a};
     client_path(&target, ref);
@@ -92,7 +76,7 @@ int client_create(struct client *c, struct arena *a, const struct client_ref *re
     struct client_ref place = *ref;
     if (place.subresource.n == 0)
         place.name = (str){0}; /* the object has it */
-    if (check(&place, false, err) < 0)
+    if (client_ref_check(&place, false, err) < 0)
         return ERR_BAD_REQUEST;
     if (place.resource->namespaced && place.namespace.n == 0)
         return err_set(err, ERR_BAD_REQUEST, "an empty namespace may not be set during creation");
@@ -105,7 +89,7 @@ int client_create(struct client *c, struct arena *a, const struct client_ref *re
 int client_update(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
                   const struct client_write_options *options, struct json *ret, struct err *err)
 {
-    if (check(ref, true, err) < 0)
+    if (client_ref_check(ref, true, err) < 0)
         return ERR_BAD_REQUEST;
     struct buf target = {.arena = a};
     client_path(&target, ref);
@@ -121,7 +105,7 @@ int client_patch(struct client *c, struct arena *a, const struct client_ref *ref
         [CLIENT_PATCH_STRATEGIC] = S_INIT("application/strategic-merge-patch+json"),
         [CLIENT_PATCH_JSON] = S_INIT("application/json-patch+json"),
     };
-    if (check(ref, true, err) < 0)
+    if (client_ref_check(ref, true, err) < 0)
         return ERR_BAD_REQUEST;
     struct buf target = {.arena = a};
     client_path(&target, ref);
@@ -133,7 +117,7 @@ int client_patch(struct client *c, struct arena *a, const struct client_ref *ref
 int client_apply(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
                  const struct client_write_options *options, struct json *ret, struct err *err)
 {
-    if (check(ref, true, err) < 0)
+    if (client_ref_check(ref, true, err) < 0)
         return ERR_BAD_REQUEST;
     struct buf target = {.arena = a};
     client_path(&target, ref);
@@ -168,7 +152,7 @@ int client_delete(struct client *c, struct arena *a, const struct client_ref *re
     static const struct client_delete_options none = {0};
     if (options == NULL)
         options = &none;
-    if (check(ref, !options->is_collection, err) < 0)
+    if (client_ref_check(ref, !options->is_collection, err) < 0)
         return ERR_BAD_REQUEST;
     if (options->is_collection && ref->name.n)
         return err_set(err, ERR_BAD_REQUEST, "a collection has no name");

@@ -163,6 +163,8 @@ static void places_that_lead_elsewhere_are_refused(void **state)
     struct errand e = {.ref = {.resource = &configmaps}, .object = json_obj()};
     assert_int_equal(run(w, &e, do_create), ERR_BAD_REQUEST);
     assert_string_equal(e.err.msg, "an empty namespace may not be set during creation");
+    e.ref = (struct client_ref){&configmaps, S(".."), {0}, {0}};
+    assert_int_equal(run(w, &e, do_list), ERR_BAD_REQUEST);
     e.ref = (struct client_ref){&configmaps, S("x"), S("a"), {0}};
     assert_int_equal(run(w, &e, do_list), ERR_BAD_REQUEST);
     e.delete.is_collection = true; /* a name and all of them cannot both be meant */
