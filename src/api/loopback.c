@@ -112,6 +112,8 @@ static void stream(struct http_exchange *x, int status, struct http_headers head
         l->next->link = &l->next;
     l->api->loopbacks = l;
     resume(x);
+    l->is_over =
+        l->is_cancelled; /* while it waited for something: the pump finds that nobody listens, and lets it go */
 }
 
 static void forget(struct http_exchange *x)

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "api/server.h"
 #include "object/object.h"
 
 struct site {
@@ -329,6 +330,28 @@ static void listeners_may_cancel(void **state)
     buf_done(&get.data);
 }
 
+/* A watch that waits for its revision is left; when that comes, it does not begin to watch for nobody. */
+static void what_was_left_before_it_began_does_not_begin(void **state)
+{
+    struct site *s = *state;
+    struct ear ears[2] = {0};
+    struct errand errand = {0};
+    char target[256];
+    (void)snprintf(target, sizeof target, WATCH "&resourceVersion=%llu",
+                   (unsigned long long)store_revision(s->api->store) + 1);
+    for (int i = 0; i < 2; i++)
+        listen(s->client, &ears[i], target);
+    client_cancel(ears[0].call);
+    run(s, &errand, write_things);
+    while (!ears[1].data.n)
+        loop_turn(s->loop, -1);
+    client_cancel(ears[1].call);
+    assert_null(s->api->loopbacks);
+    assert_int_equal(ears[0].data.n + (size_t)(ears[0].ends + ears[1].ends), 0);
+    arena_done(&errand.arena);
+    buf_done(&ears[1].data);
+}
+
 static void refusals_are_collected(void **state)
 {
     struct site *s = *state;
@@ -418,6 +441,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(accounts_are_in_the_groups_of_their_tokens, set_up, tear_down),
         cmocka_unit_test_setup_teardown(watches_bring_events, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listeners_may_cancel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_left_before_it_began_does_not_begin, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refusals_are_collected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_may_close_before_its_clients, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_client_may_go_right_before_its_server, set_up, tear_down),
