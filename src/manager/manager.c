@@ -93,8 +93,12 @@ static int add_controllers(struct manager *m, struct err *err)
 static void act(struct manager *m)
 {
     struct err err = {0};
-    m->control = control_new(&(struct control_options){m->loop, clock_system, random_of_pool(&m->random), &m->log});
-    if (make_client(m, &m->client, &err) < 0 || add_controllers(m, &err) < 0) {
+    int code = make_client(m, &m->client, &err);
+    if (code == 0) { /* who has a control has a client: a signal in this very turn stops both */
+        m->control = control_new(&(struct control_options){m->loop, clock_system, random_of_pool(&m->random), &m->log});
+        code = add_controllers(m, &err);
+    }
+    if (code < 0) {
         complain(&err);
         end(m, CLI_FAILED);
         return;

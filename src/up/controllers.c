@@ -39,9 +39,9 @@ static int add_rows(struct up_controllers *c, struct err *err)
                                  .reader = c->reader,
                                  .is_embedded = true,
                                  .root_ca = c->options.root_ca};
-    for (; c->n < controllers_count(); c->n++) {
+    while (c->n < controllers_count()) {
         const struct controller_row *row = controllers_row(c->n);
-        env.client = c->clients[c->n] =
+        env.client = c->clients[c->n++] =
             make_client(c, loopback_client_new_account(c->options.api, S("kube-system"), str_of(row->account)));
         int code = row->add(&env, err);
         if (code < 0)
