@@ -120,11 +120,13 @@ static int64_t deleted_at(const struct json *namespace)
     return seconds;
 }
 
-/* Passes until one finds nothing, or leaves something. */
-static void go_over(struct reconcile *r, const struct json *namespace, struct pass *pass)
+/* Passes until one finds nothing, or leaves something. A pass may take its time, and others can let the namespace go meanwhile:
+ * no pass begins before it was seen that this is still the namespace that goes, and not a new one of its name. */
+static int go_over(struct reconcile *r, struct json *namespace, struct pass *pass, struct err *err)
 {
     struct client_discovery discovery = {0};
     struct err failure = {0};
+    int code = 0;
     bool is_known = client_discover(r->client, r->arena, &discovery, &failure) == 0;
     struct pass_targets targets = pass_targets(r->arena, &discovery);
     struct content content = {.client = r->client,
@@ -139,7 +141,11 @@ static void go_over(struct reconcile *r, const struct json *namespace, struct pa
         content_delete(&content, targets);
         if (!pass->has_found || !pass_is_over(pass))
             break;
+        code = reread(r, namespace, err);
+        if (code < 0)
+            break;
     }
+    return code;
 }
 
 /* What is left is waited for; what failed is retried as failures are. */
@@ -161,7 +167,9 @@ static int delete_content(struct reconcile *r, struct json *namespace, struct er
     int code = write(r, &marking, namespace, err);
     if (code < 0 || !object_is_deleting(namespace) || json_len(json_dig(namespace, "spec.finalizers")) == 0)
         return code;
-    go_over(r, namespace, &pass);
+    code = go_over(r, namespace, &pass, err);
+    if (code < 0)
+        return code;
     int waits = come_again(r, &pass, namespace, err);
     bool is_over = pass_is_over(&pass) && !pass.has_found;
     pass_check_rests(&pass, r->name);

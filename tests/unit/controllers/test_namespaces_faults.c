@@ -386,7 +386,7 @@ static void writes_that_meet_a_newer_version_are_made_again(void **state)
     until(s, is_gone);
     assert_int_equal(finalized(s), 3);
     assert_int_equal(fake_count(s->w->fake, "PUT", NAMESPACE "/status"), 3);
-    assert_int_equal(fake_count(s->w->fake, "GET", NAMESPACE), fake_count(s->w->fake, "GET", NAMESPACE "/") + 5);
+    assert_int_equal(fake_count(s->w->fake, "GET", NAMESPACE), fake_count(s->w->fake, "GET", NAMESPACE "/") + 6);
 }
 
 static void conditions_that_cannot_be_told_hold_nobody(void **state)
@@ -493,9 +493,34 @@ static void a_new_namespace_of_the_same_name_is_left_alone(void **state)
     assert_int_equal(fake_writes(s->w->fake), 0);
 }
 
+/* Another controller let it go while the first pass was still at work, and somebody made one of the same name. */
+static void the_content_of_a_new_namespace_is_left_alone(void **state)
+{
+    struct scene *s = *state;
+    struct fake_fault late = {.type = FAKE_HELD,
+                              .method = S("GET"),
+                              .prefix = S(NAMESPACE "/secrets?"),
+                              .times = 1}; /* what is left of them */
+    struct json map;
+    fake_fault(s->w->fake, &late);
+    start(s);
+    until(s, is_held);
+    assert_true(fake_remove(s->w->fake, NAMESPACE));
+    fake_put(s->w->fake, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"uid\":\"new\"},"
+                         "\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}");
+    fake_put(s->w->fake, OBJECT("ConfigMap", "new"));
+    assert_int_equal(fake_release(s->w->fake), 1);
+    pass_time(s, 3);
+    assert_true(fake_get(s->w->fake, &s->w->arena, MAPS "/new", &map));
+    assert_int_equal(finalized(s), 0);
+}
+
 static void one_that_took_the_place_of_another_is_left_alone(void **state)
 {
     struct scene *s = *state;
+    fake_remove(s->w->fake, MAPS "/a");
+    fake_remove(s->w->fake, MAPS "/b");
+    fake_remove(s->w->fake, NAMESPACE "/secrets/s");
     fault(s, "PUT", NAMESPACE "/finalize", 409, 1);
     /* The first reading is the one before the passes. */
     struct fake_fault first = {.type = FAKE_HELD, .method = S("GET"), .prefix = S(NAMESPACE), .times = 1};
@@ -504,8 +529,7 @@ static void one_that_took_the_place_of_another_is_left_alone(void **state)
     until(s, is_held); /* it is the reading that is held */
     answer(s, "GET", NAMESPACE,
            "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\",\"uid\":\"new\"},\"spec\":{"
-           "\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"},"
-           "\"items\":[]}", /* who looks for content is told that there is none */
+           "\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}",
            0);
     assert_int_equal(fake_release(s->w->fake), 1);
     pass_time(s, 3);
@@ -589,6 +613,7 @@ int main(void)
         TEST(as_long_as_each_pass_finds_something_nothing_is_finalized),
         TEST(what_only_others_hold_is_not_looked_at),
         TEST(a_new_namespace_of_the_same_name_is_left_alone),
+        TEST(the_content_of_a_new_namespace_is_left_alone),
         TEST(one_that_took_the_place_of_another_is_left_alone),
         TEST(nothing_is_made_where_all_goes),
         TEST(nothing_is_published_where_all_goes),
