@@ -92,6 +92,21 @@ HTTP_FAULTS = [
 ]
 
 
+# What does not say that something is not there.
+NO_ANSWERS = [
+    ('404 of something that is no API server', Answer(404, HTML, content_type='text/html')),
+    ('404 with an empty body', Answer(404, '', content_type='text/plain')),
+    ('403', Answer(403, status(403, 'Forbidden'))),
+    ('410', Answer(410, status(410, 'Expired'))),
+    ('200 with a page', Answer(200, HTML, content_type='text/html')),
+    ('200 with nothing', Answer(200, '')),
+    ('200 with {}', Answer(200, {})),
+    ('200 with a Status', Answer(200, STATUS_OF_SUCCESS)),
+    ('200 with half an answer', Truncate()),
+    ('200 with an object of no name', Answer(200, {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'uid': 'x'}})),
+]
+
+
 class Faults:
     """One server, through many rounds; each fault has a manager of its own, whose patience is not worn out by the one before."""
 
@@ -196,6 +211,58 @@ class Faults:
             self.proxy.flow()
         self.bear(self.proxy.stall, lift)
 
+    # ---- Answers that look as if something were not there. ----
+
+    def unseen_owner(self, answer):
+        """Secrets can be watched, ConfigMaps cannot: the collector has to ask for the owner of a Secret, and the answer is no
+        answer (None: the object without its uid). As long as nobody says that the owner is gone, what it owns stays."""
+        self.round += 1
+        path = '%s/owner-%d' % (HOME, self.round)
+        broken = Answer(500, status(500, 'InternalError'))
+
+        def faults(request):
+            if request.path.endswith('/configmaps'):
+                return broken
+            if request.path == path:
+                return answer if answer else Answer(200, {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {
+                    'name': path.rsplit('/', 1)[1], 'namespace': 'work'}})
+            return None
+        self.proxy.faults = faults
+        self.proxy.cut()
+        owner = self.work.configmap('owner-%d' % self.round)
+        start = time.monotonic()
+        secret = CORE + 'work/secrets'
+        self.work.must('POST', secret, {'metadata': {'name': 'owned-%d' % self.round, 'ownerReferences': [
+            {'apiVersion': 'v1', 'kind': 'ConfigMap', 'name': owner['metadata']['name'], 'uid': owner['metadata']['uid']}]}})
+        secret += '/owned-%d' % self.round
+        wait_for(lambda: len(self.proxy.since(start, lambda request: request.path == path)) >= 2, 'it to ask for the owner, and again')
+        self.observe(start)
+        self.must_be_there(secret)
+        self.proxy.faults = None
+        self.proxy.cut()
+        self.bear(lambda: None, lambda: None)
+        self.must_be_there(secret)
+
+    def unseen_contents(self, answer):
+        """What is asked of the contents of a namespace is answered with nonsense: it cannot be known to be empty."""
+        self.round += 1
+        n = self.round
+        self.work.prepare(n)
+        inside = CORE + 'ends-%d/configmaps' % n
+        self.proxy.faults = lambda request: answer if request.path == inside else None
+        start = time.monotonic()
+        self.work.change(n)
+        wait_for(lambda: self.proxy.since(start, lambda request: request.was_faulted), 'it to ask for the contents')
+        self.observe(start)
+        self.must_be_there(CORE + 'ends-%d' % n)
+        self.must_be_there(inside + '/c-0')
+        self.proxy.faults = None
+        self.work.settle(n, self.manager)
+
+    def must_be_there(self, path):
+        code, answer = self.server.ask('GET', path)
+        assert code == 200, '%s: %d %r' % (path, code, answer)
+
     # ---- What must hold besides. ----
 
     def quiet(self):
@@ -277,6 +344,10 @@ def is_in_cascade(request, count):
 # name, kind of proxy, method of Faults, its arguments
 TESTS = [('HTTP/1.1: it works', HttpProxy, 'works')] + [
     ('HTTP/1.1: ' + name, HttpProxy, 'http_fault', fault) for name, fault in HTTP_FAULTS] + [
+    ('an owner is asked for: ' + name, HttpProxy, 'unseen_owner', answer) for name, answer in NO_ANSWERS] + [
+    ('an owner is asked for: 200 without the uid', HttpProxy, 'unseen_owner', None)] + [
+    ('contents are asked for: ' + name, HttpProxy, 'unseen_contents', answer) for name, answer in NO_ANSWERS
+    if not isinstance(answer, Truncate)] + [
     ('HTTP/1.1: answers are late', HttpProxy, 'http_hold'),
     ('HTTP/1.1: the server is away and comes back', HttpProxy, 'away'),
     ('HTTP/1.1: connections are cut now and then', HttpProxy, 'cut_now_and_then'),
