@@ -114,15 +114,6 @@ static int patch(const struct live *l, const struct graph_id *id, enum client_pa
     return code;
 }
 
-/* A version behind, or another object by now? */
-static int judge_conflict(const struct live *l, const struct graph_id *id, struct err *err)
-{
-    struct json tree;
-    struct err ignored;
-    enum live_answer answer = live_get(l, id, &tree, &ignored);
-    return answer == LIVE_GONE ? 0 : err->code;
-}
-
 static int refuse_unknown(const struct graph_id *id, struct err *err)
 {
     return err_set(err, ERR_UNAVAILABLE, "the server has no %.*s %.*s now", STR(id->api_version), STR(id->kind));
@@ -157,8 +148,6 @@ int live_drop_owners(const struct live *l, const struct graph_id *id, struct uid
     }
     if (code == ERR_UNSUPPORTED_MEDIA_TYPE)
         code = drop_owners_merge(l, id, owners, err);
-    if (code == ERR_CONFLICT)
-        code = judge_conflict(l, id, err);
     if (code == 0 || (code == ERR_NOT_FOUND && is_about_object(err)))
         return 0;
     return err_wrap(err, "take owners off %.*s %.*s", STR(id->kind), STR(id->name));

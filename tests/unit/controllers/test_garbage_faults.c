@@ -523,6 +523,61 @@ static void kind_may_change_its_version(void **state)
     assert_false(is_there(w, "holder")); /* when its part was gone */
 }
 
+static void orphaning_waits_for_kinds_that_are_new(void **state)
+{
+    struct world *w = *state;
+    start(w);
+    fake_fault(w->fake,
+               &(struct fake_fault){
+                   .type = FAKE_ANSWER, .method = S("GET"), .prefix = S("/apis/example.com/v1/gears"), .status = 403});
+    fake_put(w->fake, gears);
+    settle(w);
+    put_gear(w, "child", OWNERS(REF("owner")));
+    put(w, "owner", "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"orphan\"]");
+    settle(w);
+    assert_true(is_there(w, "owner"));
+    fake_heal(w->fake);
+    pass(w, 60);
+    assert_false(is_there(w, "owner"));
+    struct json o;
+    assert_true(fake_get(w->fake, &w->arena, "/apis/example.com/v1/namespaces/x/gears/child", &o));
+    assert_int_equal(json_len(object_owners(&o)), 0);
+}
+
+static void owner_stays_while_a_dependent_cannot_be_freed(void **state)
+{
+    struct world *w = *state;
+    fake_fault(w->fake,
+               &(struct fake_fault){
+                   .type = FAKE_ANSWER, .method = S("PATCH"), .prefix = str_of(path_of(w, "child")), .status = 403});
+    put(w, "child", OWNERS(REF("owner")));
+    put(w, "owner", "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"orphan\"]");
+    start(w);
+    pass(w, 5);
+    assert_true(is_there(w, "owner"));
+    fake_heal(w->fake);
+    pass(w, 60);
+    assert_false(is_there(w, "owner"));
+    assert_int_equal(n_owners(w, "child"), 0);
+}
+
+/* The owner could not be asked for, and then it was seen. */
+static void what_was_seen_meanwhile_is_not_asked_for(void **state)
+{
+    struct world *w = *state;
+    start(w);
+    fail_get(w, "late", 500, "");
+    put(w, "child", OWNERS(REF("late")));
+    settle(w);
+    assert_true(fake_count(w->fake, "GET", path_of(w, "late")) > 0);
+    put(w, "late", "");
+    settle(w);
+    fake_log_clear(w->fake);
+    pass(w, 10);
+    assert_int_equal(fake_count(w->fake, "GET", "/api/v1/namespaces/"), 0);
+    assert_true(is_there(w, "child"));
+}
+
 static void strategic_patches_are_not_tried_twice(void **state)
 {
     struct world *w = *state;
@@ -585,7 +640,7 @@ static void unknown_kinds_are_asked_for_ever_less_often(void **state)
     fake_log_clear(w->fake);
     for (int i = 0; i < 12; i++)
         pass(w, 5);
-    assert_true(fake_count(w->fake, "GET", path_of(w, "child")) <= 3);
+    assert_true(fake_count(w->fake, "GET", path_of(w, "child")) <= 1);
     fake_put(w->fake, gears);
     settle(w);
     pass(w, 3);
@@ -686,6 +741,9 @@ int main(void)
         ON_FAKE(owner_of_a_kind_that_went_is_not_gone),
         ON_FAKE(kind_is_watched_once_while_the_server_is_unsure),
         ON_FAKE(kind_may_change_its_version),
+        ON_FAKE(orphaning_waits_for_kinds_that_are_new),
+        ON_FAKE(owner_stays_while_a_dependent_cannot_be_freed),
+        ON_FAKE(what_was_seen_meanwhile_is_not_asked_for),
         ON_FAKE(strategic_patches_are_not_tried_twice),
         ON_FAKE(what_has_its_owners_is_not_asked_for),
         ON_FAKE(nothing_is_written_when_all_is_done),
