@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,16 @@ static void use_chunk(struct arena *a, struct arena_chunk *c)
     POISON(c->data, c->size - sizeof *c);
 }
 
+static void chunk_add_sized(struct arena *a, size_t size)
+{
+    struct arena_chunk *c = malloc(size);
+    if (c == NULL)
+        abort();
+    c->older = a->chunk;
+    c->size = size;
+    use_chunk(a, c);
+}
+
 static void chunk_add(struct arena *a, size_t room)
 {
     size_t size = a->chunk ? a->chunk->size * 2 : CHUNK_MIN;
@@ -51,12 +62,13 @@ static void chunk_add(struct arena *a, size_t room)
         abort();
     if (size < room + sizeof(struct arena_chunk))
         size = room + sizeof(struct arena_chunk);
-    struct arena_chunk *c = malloc(size);
-    if (c == NULL)
-        abort();
-    c->older = a->chunk;
-    c->size = size;
-    use_chunk(a, c);
+    chunk_add_sized(a, size);
+}
+
+void arena_begin(struct arena *a, size_t room)
+{
+    assert(a->chunk == NULL && room <= CHUNK_MAX);
+    chunk_add_sized(a, room + sizeof(struct arena_chunk));
 }
 
 void *arena_alloc_slow(struct arena *a, size_t size, size_t align)

@@ -24,6 +24,8 @@ struct arena {
     struct arena_chunk *chunk; /* the newest; older ones are linked behind it */
 };
 
+/* For an empty arena that stays small and lives for long, where there are thousands of its kind: its first block has this room. */
+void arena_begin(struct arena *a, size_t room);
 /* Frees everything and makes the arena empty again. */
 void arena_done(struct arena *a);
 /* Forgets everything but keeps the largest block for the next use. */

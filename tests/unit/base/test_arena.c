@@ -124,6 +124,20 @@ static void begins_in_given_room(void **state)
     arena_done(&a);
 }
 
+/* Thousands of small arenas that live for long must not cost a page each. */
+static void begins_small(void **state)
+{
+    struct arena a = {0};
+    arena_begin(&a, 64);
+    assert_true(arena_footprint(&a) < 128);
+    memset(arena_alloc(&a, 64), 1, 64);
+    assert_true(arena_footprint(&a) < 128);
+    memset(arena_alloc(&a, 100), 2, 100); /* more than there is room for */
+    assert_true(arena_footprint(&a) < 1024);
+    arena_done(&a);
+    assert_int_equal(arena_footprint(&a), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +151,7 @@ int main(void)
         cmocka_unit_test(reset_keeps_the_largest_block),
         cmocka_unit_test(array_size_multiplies),
         cmocka_unit_test(begins_in_given_room),
+        cmocka_unit_test(begins_small),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }
