@@ -65,24 +65,26 @@ static void answer(struct http_exchange *x, int status, struct http_headers head
     release(l);
 }
 
-/* Takes what the source has, until it has nothing more for now. */
+static void resume(struct http_exchange *x);
+
+/* One piece in one turn of the loop: a list of thousands of objects does not keep others waiting. */
 static void pump(struct loop_work *w)
 {
     struct loopback *l = (struct loopback *)((char *)w - offsetof(struct loopback, pump));
-    enum http_fill fill = HTTP_MORE;
+    enum http_fill fill = HTTP_WAIT;
     l->is_waiting = false;
     l->is_pumping = true;
-    while (!l->is_over && fill == HTTP_MORE) {
-        size_t before = l->body.n;
+    if (!l->is_over)
         fill = l->source.fill(l->source.ctx, &l->x, &l->body, ROOM);
-        if (l->call.piece && l->body.n > before && !l->is_cancelled) {
-            l->call.piece(l->call.ctx, str_from(buf_str(&l->body), before));
-            l->body.n = before;
-        }
-    }
+    if (l->call.piece && l->body.n && !l->is_cancelled)
+        l->call.piece(l->call.ctx, buf_str(&l->body));
+    if (l->call.piece)
+        buf_done(&l->body); /* most watches say next to nothing for most of the time */
     l->is_pumping = false;
     if (l->is_over) {
         release(l);
+    } else if (fill == HTTP_MORE) {
+        resume(&l->x);
     } else if (fill == HTTP_END || fill == HTTP_ABORT) {
         deliver(l, fill == HTTP_END ? l->status : 0, (struct http_headers){0}, buf_str(&l->body));
         release(l);
