@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+enum { TEXT_BYTES = 64 }; /* most caches have no indexes */
+
 struct cache {
     pthread_rwlock_t lock;
     struct arena arena; /* the shape's texts */
@@ -36,6 +38,7 @@ struct cache *cache_new(const struct item_shape *shape)
         abort();
     init_lock(&c->lock);
     c->shape = *shape;
+    arena_begin(&c->arena, TEXT_BYTES);
     str *labels = ARENA_ARRAY(&c->arena, str, shape->n_labels);
     for (size_t i = 0; i < shape->n_labels; i++)
         labels[i] = str_dup(&c->arena, shape->labels[i]);

@@ -10,6 +10,8 @@
  *   NEW ──control_start──► RUNNING ──control_stop──► STOPPING ──last thread has ended──► STOPPED
  *    └──────────────────────control_stop──────────────┘   (no threads: later in this turn)
  */
+enum { SHARED_BYTES = 256 }; /* of an informer's texts, most times */
+
 enum state { NEW, RUNNING, STOPPING, STOPPED };
 
 /* An informer and what it was asked for with. */
@@ -154,6 +156,7 @@ static struct shared *share(struct control *c, const struct informer_options *op
     if (s == NULL)
         abort();
     s->control = c;
+    arena_begin(&s->arena, SHARED_BYTES);
     s->options = options_dup(&s->arena, options);
     s->options.loop = c->options.loop;
     s->options.log = c->options.log;

@@ -91,6 +91,12 @@ int frames_next(struct frames *f, str *piece, str *ret, struct err *err)
     return 0;
 }
 
+void frames_rest(struct frames *f)
+{
+    if (f->depth == 0)
+        buf_done(&f->held);
+}
+
 bool frames_is_torn(const struct frames *f)
 {
     return f->depth > 0;

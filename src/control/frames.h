@@ -26,6 +26,8 @@ void frames_done(struct frames *f);
 /* Takes bytes off the front of *piece. 1: *ret is an event, borrowed until the next call and as long as the piece is there;
  * 0: the piece is used up; else a negative code. */
 int frames_next(struct frames *f, str *piece, str *ret, struct err *err);
+/* Gives memory back, if no event has begun. */
+void frames_rest(struct frames *f);
 /* Ended in the middle of an event. */
 bool frames_is_torn(const struct frames *f);
 

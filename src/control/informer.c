@@ -15,6 +15,8 @@
  *
  * During a list the cache stays as it was. Of what has not changed, what is staged is the cached item itself: a list needs no
  * more memory than what it changes. */
+enum { HANDLERS = 2 }; /* room for; most have one */
+
 struct informer {
     struct reflector *reflector;
     struct cache *cache;
@@ -214,6 +216,7 @@ struct informer *informer_new(const struct informer_options *o)
     struct informer *i = calloc(1, sizeof *i);
     if (i == NULL)
         abort();
+    arena_begin(&i->arena, HANDLERS * sizeof(struct informer_handler));
     i->cache = cache_new(&(struct item_shape){o->keys_only, o->labels, o->n_labels, o->by_owner});
     i->staged_shape = *cache_shape(i->cache);
     i->staged_shape.keys_only = false;

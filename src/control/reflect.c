@@ -11,6 +11,7 @@ enum {
     REFUSED_MAX = 5,            /* watches from one version that the server answered with an error, whichever */
     STUCK_MAX = 2,              /* watches from one version that were garbled: only a list gets past it */
     SCRATCH_KEPT = 1024 * 1024, /* of memory for the next event */
+    TEXT_BYTES = 256,           /* of the options, most times */
 };
 static const int64_t guard_ns = 30 * INT64_C(1000000000);
 static const int64_t retry_after_most_ns = 300 * INT64_C(1000000000); /* a server's wish has its limit */
@@ -246,6 +247,8 @@ static void on_data(void *ctx, str piece)
         goes_on = take(r, bytes);
     if (goes_on && code < 0)
         reflect_conclude(r, REFLECT_GARBLED, 0, &err);
+    arena_done(&r->scratch); /* a watch is quiet nearly always, and there may be thousands of them */
+    frames_rest(&r->frames);
     if (r->stats.events != events)
         r->options.sink->settled(r->options.ctx);
 }
@@ -327,6 +330,7 @@ struct reflector *reflect_new(const struct reflect_options *options)
         &r->options.resource.kind,  &r->options.namespace,        &r->options.label_selector,
         &r->options.field_selector,
     };
+    arena_begin(&r->texts, TEXT_BYTES);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         *texts[i] = str_dup(&r->texts, *texts[i]);
     r->soon.fn = on_soon;

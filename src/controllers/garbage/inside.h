@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/map.h"
 #include "control/recorder.h"
 #include "controllers/controllers.h"
 #include "controllers/garbage/absent.h"
@@ -38,6 +39,7 @@ struct garbage {
 
     /* The loop's. */
     struct monitor *monitors;
+    struct map kinds_watched; /* "configmaps." and the like → monitor */
     struct arena scratch;
 
     atomic_size_t unsynced;    /* kinds whose objects are not all known yet, and that are worth waiting for */

@@ -10,12 +10,19 @@
 #include <stdlib.h>
 
 #define PATIENCE_NS (30 * GARBAGE_S)
+/* Definitions come in hundreds, and asking for the kinds costs what there are of them: it is done once for all that change within
+ * this time. */
+#define ASK_NS (20 * GARBAGE_MS)
+#define ASK_EACH_NS (GARBAGE_MS / 2)
+
+enum { TEXT_BYTES = 256 }; /* of a monitor, most times */
 
 struct monitor {
     struct monitor *next;
     struct garbage *g;
     struct informer *informer;
     struct client_resource resource;
+    str key; /* in kinds_watched */
     str api_version;
     str former; /* the version that it was watched in before; empty: none, or nothing is known from there any more */
     bool is_wanted;   /* while kinds are compared */
@@ -70,7 +77,8 @@ static void on_change(void *ctx, const struct informer_change *change)
     }
     if (m->has_definitions) {
         atomic_store(&g->has_new_kinds, true);
-        control_enqueue(g->asking, (str){0}, GARBAGE_KINDS_KEY);
+        control_enqueue_after(g->asking, (str){0}, GARBAGE_KINDS_KEY,
+                              ASK_NS + (int64_t)g->kinds_watched.n * ASK_EACH_NS);
     }
 }
 
@@ -133,12 +141,18 @@ static struct client_resource resource_dup(struct arena *a, const struct client_
                                     .namespaced = r->namespaced};
 }
 
+static str key_of(struct arena *a, const struct client_resource *r)
+{
+    return str_fmt(a, "%.*s.%.*s", STR(r->plural), STR(r->group));
+}
+
 static void monitor_new(struct garbage *g, const struct client_resource *resource, str former)
 {
     struct monitor *m = calloc(1, sizeof *m);
     if (m == NULL)
         abort();
     m->g = g;
+    arena_begin(&m->arena, TEXT_BYTES);
     m->resource = resource_dup(&m->arena, resource);
     m->api_version = client_api_version(&m->arena, &m->resource);
     m->former = str_dup(&m->arena, former);
@@ -148,6 +162,9 @@ static void monitor_new(struct garbage *g, const struct client_resource *resourc
     m->patience = (struct loop_timer){.fn = on_patience, .ctx = m};
     m->next = g->monitors;
     g->monitors = m;
+    m->key = key_of(&m->arena, resource);
+    map_del(&g->kinds_watched, m->key); /* the key in it may be of one that goes */
+    map_set(&g->kinds_watched, m->key, m);
     m->is_waited_for = true;
     atomic_fetch_add(&g->unsynced, 1);
     loop_timer_set(g->env.loop, &m->patience, PATIENCE_NS);
@@ -160,6 +177,8 @@ static void monitor_new(struct garbage *g, const struct client_resource *resourc
 
 static void monitor_free(struct monitor *m)
 {
+    if (map_get(&m->g->kinds_watched, m->key) == m)
+        map_del(&m->g->kinds_watched, m->key);
     loop_timer_cancel(m->g->env.loop, &m->patience);
     arena_done(&m->arena);
     free(m);
@@ -167,11 +186,9 @@ static void monitor_free(struct monitor *m)
 
 static struct monitor *find(struct garbage *g, const struct client_resource *r)
 {
-    for (struct monitor *m = g->monitors; m; m = m->next) {
-        if (str_eq(m->resource.plural, r->plural) && str_eq(m->resource.group, r->group))
-            return m;
-    }
-    return NULL;
+    char room[TEXT_BYTES];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
+    return map_get(&g->kinds_watched, key_of(&scratch, r));
 }
 
 static bool is_same(const struct monitor *m, const struct client_resource *r)
@@ -243,4 +260,5 @@ void watch_done(struct garbage *g)
         g->monitors = m->next;
         monitor_free(m);
     }
+    map_done(&g->kinds_watched);
 }
