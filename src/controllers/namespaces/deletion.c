@@ -24,6 +24,7 @@ enum {
 static const struct client_resource namespaces = NAMESPACES_RESOURCE;
 
 struct deletion {
+    struct informer *informer;
     struct controller *controller;
     bool is_embedded;
 };
@@ -187,17 +188,23 @@ static int delete_content(struct reconcile *r, struct json *namespace, struct er
     return code;
 }
 
+/* A 404 may be one of the path, which a proxy cannot find for a moment: as long as the copy is there, it is looked at again. */
+static bool seems_to_go(struct deletion *d, struct reconcile *r)
+{
+    struct json copy;
+    return informer_read(d->informer, r->arena, (str){0}, r->name, &copy) && object_is_deleting(&copy);
+}
+
 static int reconcile(void *ctx, struct reconcile *r, struct err *err)
 {
-    (void)ctx;
     struct client_ref ref = {.resource = &namespaces, .name = r->name};
     struct json namespace;
     int code = client_get(r->client, r->arena, &ref, &namespace, err);
     if (code == 0)
         code = delete_content(r, &namespace, err);
-    if (code == ERR_NOT_FOUND) {
-        r->again_ns = 0;
-        return 0; /* gone, which is what was wanted */
+    if (code == ERR_NOT_FOUND) { /* gone, which is what was wanted */
+        r->again_ns = seems_to_go(ctx, r) ? PASS_LATE_MS * MS : 0;
+        return 0;
     }
     return code < 0 ? err_wrap(err, "delete Namespace %.*s", STR(r->name)) : 0;
 }
@@ -212,16 +219,16 @@ static int add(const struct controller_env *env, struct err *err)
         abort();
     control_own(env->control, d, free);
     d->is_embedded = env->is_embedded;
-    struct informer *informer = namespaces_informer(env);
+    d->informer = namespaces_informer(env);
     d->controller = control_add(env->control, &(struct controller_options){.name = "namespaces",
                                                                            .client = env->client,
                                                                            .workers = NAMESPACES_WORKERS,
                                                                            .longest_wait_ns = RETRY_NS,
                                                                            .reconcile = reconcile,
                                                                            .ctx = d,
-                                                                           .needs = &informer,
+                                                                           .needs = &d->informer,
                                                                            .n_needs = 1});
-    informer_add_handler(informer, &(struct informer_handler){.changed = on_change, .ctx = d});
+    informer_add_handler(d->informer, &(struct informer_handler){.changed = on_change, .ctx = d});
     return 0;
 }
 

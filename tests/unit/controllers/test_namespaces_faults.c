@@ -493,6 +493,21 @@ static void a_new_namespace_of_the_same_name_is_left_alone(void **state)
     assert_int_equal(fake_writes(s->w->fake), 0);
 }
 
+/* A 404 of a proxy, not of the namespace. */
+static void a_path_that_leads_nowhere_does_not_say_that_it_is_gone(void **state)
+{
+    struct scene *s = *state;
+    struct fake_fault nowhere = {.type = FAKE_ANSWER,
+                                 .method = S("GET"),
+                                 .prefix = S(NAMESPACE),
+                                 .times = 1,
+                                 .status = 404,
+                                 .body = S("404 page not found")};
+    fake_fault(s->w->fake, &nowhere);
+    start(s);
+    until(s, is_gone);
+}
+
 /* Another controller let it go while the first pass was still at work, and somebody made one of the same name. */
 static void the_content_of_a_new_namespace_is_left_alone(void **state)
 {
@@ -613,6 +628,7 @@ int main(void)
         TEST(as_long_as_each_pass_finds_something_nothing_is_finalized),
         TEST(what_only_others_hold_is_not_looked_at),
         TEST(a_new_namespace_of_the_same_name_is_left_alone),
+        TEST(a_path_that_leads_nowhere_does_not_say_that_it_is_gone),
         TEST(the_content_of_a_new_namespace_is_left_alone),
         TEST(one_that_took_the_place_of_another_is_left_alone),
         TEST(nothing_is_made_where_all_goes),
