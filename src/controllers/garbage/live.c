@@ -54,10 +54,8 @@ enum live_answer live_get(const struct live *l, const struct graph_id *id, struc
     int code = client_get_metadata(l->r->client, l->r->arena, &ref, ret, err);
     if (code == 0 && !is_named(ret, &ref))
         code = err_set(err, ERR_IO, "the answer of the server is another object, or none");
-    if (code == 0 && object_uid(ret).n)
-        return str_eq(object_uid(ret), id->uid) ? LIVE_THERE : LIVE_GONE;
     if (code == 0)
-        code = err_set(err, ERR_IO, "the server says nothing of its uid");
+        return str_eq(object_uid(ret), id->uid) ? LIVE_THERE : LIVE_GONE;
     if (code == ERR_NOT_FOUND)
         return is_about_object(err) ? LIVE_GONE : LIVE_UNKNOWN;
     (void)err_wrap(err, "get %.*s %.*s", STR(id->kind), STR(id->name));
