@@ -86,7 +86,9 @@ HTTP_FAULTS = [
     ('writes: 500', writes(Answer(500, status(500, 'InternalError')))),
     ('writes: 409', writes(Answer(409, status(409, 'Conflict')))),
     ('writes: 422', writes(Answer(422, status(422, 'Invalid')))),
-    ('writes: 404', writes(Answer(404, status(404, 'NotFound')))),
+    ('writes: 404 of a path, not of an object', writes(Answer(404, status(
+        404, 'NotFound', 'the server could not find the requested resource')))),
+    ('writes: 404 of something that is no API server', writes(Answer(404, HTML, content_type='text/html'))),
     ('writes: done, but the answer is lost', writes(Truncate())),
     ('connections dropped', answers(Drop())),
 ]

@@ -403,7 +403,8 @@ static void only_refusals_that_a_watch_explains_are_final(void **state)
         {"serviceaccounts is forbidden: User \"u\" cannot create resource", ERR_FORBIDDEN, false},
         {"namespaces \"x\" not found", ERR_NOT_FOUND, true},
         {"serviceaccounts \"default\" already exists", ERR_ALREADY_EXISTS, true},
-        {"the object has been modified", ERR_CONFLICT, true},
+        {"the server answered 404: <html>", ERR_NOT_FOUND, false},
+        {"the object has been modified", ERR_CONFLICT, false},
         {"because it is being terminated", ERR_UNAVAILABLE, false},
         {"", ERR_INTERNAL, false},
     };
