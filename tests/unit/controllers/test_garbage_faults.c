@@ -532,6 +532,7 @@ static void orphaning_waits_for_kinds_that_are_new(void **state)
                    .type = FAKE_ANSWER, .method = S("GET"), .prefix = S("/apis/example.com/v1/gears"), .status = 403});
     fake_put(w->fake, gears);
     settle(w);
+    pass(w, 1); /* discovery is asked a moment after a definition has changed */
     put_gear(w, "child", OWNERS(REF("owner")));
     put(w, "owner", "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"orphan\"]");
     settle(w);
