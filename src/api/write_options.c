@@ -137,6 +137,9 @@ int write_delete_options_parse(struct write *w)
     meta_validate_delete_options(&errs, options);
     if (errs.list.n)
         return invalid(w, "DeleteOptions", &errs);
+    struct meta_warnings warnings = {.arena = w->r->arena};
+    meta_warn_delete(&warnings, w->kind, options);
+    vec_each(&warnings.list, text) api_warn(w->r, *text);
     w->delete_options = options;
     w->options.is_dry_run = json_len(json_get(options, S("dryRun"))) > 0;
     return 0;

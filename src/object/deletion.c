@@ -99,8 +99,8 @@ bool meta_remove_finalizer(struct json *object, str name)
     return true;
 }
 
-/* Which of the two finalizers the policy wants: what the options say, else what the object has. Events have no
- * dependents. */
+/* Which of the two finalizers the policy wants: what the options say, else what the object has, else what the kind is used to.
+ * Events have no dependents. */
 static str wanted_finalizer(const struct kind *kind, const struct json *object, const struct json *options)
 {
     const struct json *old_flag = json_get(options, S("orphanDependents"));
@@ -121,7 +121,17 @@ static str wanted_finalizer(const struct kind *kind, const struct json *object, 
         if (str_eq(json_text(f), orphan) || str_eq(json_text(f), foreground))
             return json_text(f);
     }
-    return (str){0};
+    return kind->flags & KIND_ORPHANS ? orphan : (str){0};
+}
+
+void meta_warn_delete(struct meta_warnings *warnings, const struct kind *kind, const struct json *options)
+{
+    bool is_said = !json_is_null(json_get(options, S("propagationPolicy"))) ||
+                   !json_is_null(json_get(options, S("orphanDependents")));
+    if (!is_said && (kind->flags & KIND_ORPHANS) && strcmp(kind->plural, "jobs") == 0)
+        *vec_push(warnings->arena, &warnings->list) = S(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+            "set propagationPolicy=Orphan to suppress this warning");
 }
 
 static bool set_policy(struct arena *a, const struct kind *kind, struct json *object, const struct json *options)

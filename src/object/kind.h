@@ -37,6 +37,7 @@ enum kind_flag {
     KIND_GENERATION_LABELS = 512, /* KIND_GENERATION counts changes of labels too */
     KIND_CUSTOM = 128,            /* made from a CRD */
     KIND_DEPRECATED = 256,        /* a CRD version that warns */
+    KIND_ORPHANS = 1024,          /* DELETE without a propagation policy leaves its dependents alone */
 };
 
 struct kind_subresource {

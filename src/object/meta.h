@@ -94,6 +94,8 @@ struct json meta_owner_reference(struct arena *a, const struct json *owner, bool
 
 /* options is a DeleteOptions tree; NULL: none. */
 void meta_validate_delete_options(struct field_errors *errs, const struct json *options);
+/* Pods that a Job leaves behind, unless the options say what is to become of them. */
+void meta_warn_delete(struct meta_warnings *warnings, const struct kind *kind, const struct json *options);
 /* options.preconditions against the object; 0, or a code with *ret_status set. */
 int meta_check_preconditions(struct arena *a, const struct kind *kind, const struct json *object,
                              const struct json *options, struct json *ret_status);

@@ -152,7 +152,7 @@ static const struct kind kinds[] = {
         .categories = LIST_OF("all"),
         .namespaced = true,
         .verbs = VERBS_ALL,
-        .flags = KIND_UNCONDITIONAL | KIND_GENERATION,
+        .flags = KIND_UNCONDITIONAL | KIND_GENERATION | KIND_ORPHANS,
         SUBRESOURCES(STATUS),
         .selectable = LIST_OF("status.successful"),
         .shape = &job,

@@ -182,7 +182,7 @@ static const struct kind kinds[] = {
         .categories = LIST_OF("all"),
         .namespaced = true,
         .verbs = VERBS_ALL,
-        .flags = KIND_UNCONDITIONAL | KIND_GENERATION,
+        .flags = KIND_UNCONDITIONAL | KIND_GENERATION | KIND_ORPHANS,
         SUBRESOURCES({"scale", "autoscaling", "v1", "Scale", VERBS_STATUS}, STATUS),
         .selectable = LIST_OF("status.replicas"),
         .shape = &shape_replication_controller,
