@@ -60,18 +60,20 @@ static void on_news(struct loop_work *w)
     struct kinds *kinds = g->new_kinds, *former = g->kinds;
     g->new_kinds = NULL;
     g->kinds = kinds_ref(kinds);
+    bool is_current = g->told == atomic_load(&g->definitions);
     pthread_mutex_unlock(&g->lock);
     kinds_unref(former);
-    watch_kinds(g, kinds);
+    watch_kinds(g, kinds, is_current);
     kinds_unref(kinds);
 }
 
 /* Hands over what discovery has told; what was told before and nobody has taken yet is of no use any more. */
-static void tell(struct garbage *g, struct kinds *kinds)
+static void tell(struct garbage *g, struct kinds *kinds, uint_fast64_t definitions)
 {
     pthread_mutex_lock(&g->lock);
     struct kinds *missed = g->new_kinds;
     g->new_kinds = kinds;
+    g->told = definitions;
     pthread_mutex_unlock(&g->lock);
     kinds_unref(missed);
     if (missed == NULL)
@@ -82,15 +84,13 @@ static int ask(void *ctx, struct reconcile *r, struct err *err)
 {
     struct garbage *g = ctx;
     struct kinds *kinds;
-    bool is_changing = atomic_exchange(&g->has_new_kinds, false);
+    uint_fast64_t definitions = atomic_load(&g->definitions);
     int code = kinds_ask(r->client, &kinds, err);
-    if (code < 0) {
-        if (is_changing)
-            atomic_store(&g->has_new_kinds, true);
+    if (code < 0)
         return err_wrap(err, "ask for the kinds of the server");
-    }
-    tell(g, kinds);
-    r->again_ns = is_changing ? SOON_NS : PERIOD_NS;
+    tell(g, kinds, definitions);
+    r->again_ns = definitions != g->asked ? SOON_NS : PERIOD_NS;
+    g->asked = definitions;
     return 0;
 }
 

@@ -40,23 +40,26 @@ struct garbage {
     /* The loop's. */
     struct monitor *monitors;
     struct map kinds_watched; /* "configmaps." and the like → monitor */
+    bool awaits_kinds;        /* a definition has changed, and discovery has not told of it yet: counted in unsynced */
     struct arena scratch;
 
-    atomic_size_t unsynced;    /* kinds whose objects are not all known yet, and that are worth waiting for */
-    atomic_bool has_new_kinds; /* a definition has changed since discovery was last asked */
-    pthread_mutex_t lock;      /* of what follows */
-    bool is_open;              /* visits have begun */
+    atomic_size_t unsynced;           /* kinds whose objects are not all known yet, and that are worth waiting for */
+    atomic_uint_fast64_t definitions; /* how often they have changed */
+    uint_fast64_t asked;              /* the same when discovery last told; of the one who asks */
+    pthread_mutex_t lock;             /* of what follows */
+    bool is_open;                     /* visits have begun */
     struct graph *graph;
     struct absent absent;
     struct kinds *kinds;     /* NULL: nobody has told yet */
     struct kinds *new_kinds; /* what discovery has told, for the loop; not NULL: news is posted */
+    uint_fast64_t told;      /* definitions when it was asked for new_kinds */
     struct loop_work news;
 };
 
 /* ---- watch.c: on the loop. ---- */
 
-/* Watches what there is, and stops watching what is not. */
-void watch_kinds(struct garbage *g, const struct kinds *kinds);
+/* Watches what there is, and stops watching what is not. is_current: no definition has changed since these were asked for. */
+void watch_kinds(struct garbage *g, const struct kinds *kinds, bool is_current);
 void watch_done(struct garbage *g);
 
 /* ---- visit.c, orphan.c: on workers. ---- */

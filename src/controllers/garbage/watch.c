@@ -35,6 +35,17 @@ struct monitor {
 
 /* ---- From changes to the graph. ---- */
 
+/* One thing less to wait for. */
+static void let_go(struct garbage *g)
+{
+    if (atomic_fetch_sub(&g->unsynced, 1) > 1)
+        return;
+    pthread_mutex_lock(&g->lock);
+    g->is_open = true;
+    graph_sweep(g->graph);
+    pthread_mutex_unlock(&g->lock);
+}
+
 static struct graph_object object_of(struct arena *a, const struct monitor *m, const struct json *tree)
 {
     const struct json *refs = object_owners(tree);
@@ -60,6 +71,18 @@ static struct graph_object object_of(struct arena *a, const struct monitor *m, c
     return o;
 }
 
+/* Until discovery has told of a new definition there may be a kind that nobody watches yet. */
+static void await_kinds(struct garbage *g, bool awaits)
+{
+    if (awaits == g->awaits_kinds)
+        return;
+    g->awaits_kinds = awaits;
+    if (awaits)
+        atomic_fetch_add(&g->unsynced, 1);
+    else
+        let_go(g);
+}
+
 static void on_change(void *ctx, const struct informer_change *change)
 {
     struct monitor *m = ctx;
@@ -76,23 +99,14 @@ static void on_change(void *ctx, const struct informer_change *change)
         arena_reset(&g->scratch);
     }
     if (m->has_definitions) {
-        atomic_store(&g->has_new_kinds, true);
+        atomic_fetch_add(&g->definitions, 1);
+        await_kinds(g, true);
         control_enqueue_after(g->asking, (str){0}, GARBAGE_KINDS_KEY,
                               ASK_NS + (int64_t)g->kinds_watched.n * ASK_EACH_NS);
     }
 }
 
 /* ---- Waiting. ---- */
-
-static void let_go(struct garbage *g)
-{
-    if (atomic_fetch_sub(&g->unsynced, 1) > 1)
-        return;
-    pthread_mutex_lock(&g->lock);
-    g->is_open = true;
-    graph_sweep(g->graph);
-    pthread_mutex_unlock(&g->lock);
-}
 
 static void stop_waiting(struct monitor *m)
 {
@@ -235,7 +249,7 @@ static bool drop_unwanted(struct garbage *g)
     return has_dropped;
 }
 
-void watch_kinds(struct garbage *g, const struct kinds *kinds)
+void watch_kinds(struct garbage *g, const struct kinds *kinds, bool is_current)
 {
     const struct client_discovery *all = kinds_all(kinds);
     bool is_changed = !g->is_open;     /* only this thread sets it */
@@ -251,6 +265,8 @@ void watch_kinds(struct garbage *g, const struct kinds *kinds)
         let_go(g);
     else
         atomic_fetch_sub(&g->unsynced, 1); /* nobody has anything new to hear */
+    if (is_current)
+        await_kinds(g, false);
 }
 
 void watch_done(struct garbage *g)

@@ -523,6 +523,28 @@ static void kind_may_change_its_version(void **state)
     assert_false(is_there(w, "holder")); /* when its part was gone */
 }
 
+/* A kind is defined, a blocking dependent of it is made, and its owner deleted, all before discovery has told of the kind. */
+static void foreground_waits_for_definitions_that_nobody_has_told_of(void **state)
+{
+    struct world *w = *state;
+    put(w, "holder", "");
+    start(w);
+    fake_fault(w->fake,
+               &(struct fake_fault){.type = FAKE_ANSWER, .method = S("GET"), .prefix = S("/apis"), .status = 500});
+    fake_put(w->fake, gears);
+    put_gear(w, "part", OWNERS(BLOCKING("holder")));
+    settle(w);
+    put(w, "holder", "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"foregroundDeletion\"]");
+    settle(w);
+    pass(w, 1);
+    assert_true(is_there(w, "holder"));
+    fake_heal(w->fake);
+    pass(w, 60);
+    assert_false(is_there(w, "holder"));
+    struct json o;
+    assert_false(fake_get(w->fake, &w->arena, "/apis/example.com/v1/namespaces/x/gears/part", &o));
+}
+
 static void orphaning_waits_for_kinds_that_are_new(void **state)
 {
     struct world *w = *state;
@@ -742,6 +764,7 @@ int main(void)
         ON_FAKE(owner_of_a_kind_that_went_is_not_gone),
         ON_FAKE(kind_is_watched_once_while_the_server_is_unsure),
         ON_FAKE(kind_may_change_its_version),
+        ON_FAKE(foreground_waits_for_definitions_that_nobody_has_told_of),
         ON_FAKE(orphaning_waits_for_kinds_that_are_new),
         ON_FAKE(owner_stays_while_a_dependent_cannot_be_freed),
         ON_FAKE(what_was_seen_meanwhile_is_not_asked_for),
