@@ -185,7 +185,7 @@ def main():
     server = Server(sys.argv[1])
     tap = Tap()
     try:
-        server.start()
+        server.start(None, '--no-controllers')
         for kind in (HttpFaults, TcpFaults):
             faults = kind(server)
             for name in [name for name in vars(kind) if not name.startswith('_')]:

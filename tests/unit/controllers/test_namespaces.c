@@ -31,9 +31,8 @@ static struct json parse(struct arena *a, const char *text)
 
 static void assert_text(str got, const char *want)
 {
-    char *copy = strndup(got.n ? got.p : "", got.n);
-    assert_string_equal(copy, want);
-    free(copy);
+    struct arena scratch ARENA_SCOPE = {0};
+    assert_string_equal(str_cstr(&scratch, got), want);
 }
 
 static void assert_json(struct arena *a, const struct json *got, const char *want)
