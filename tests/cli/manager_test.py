@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What reeve manager says before it talks to anybody. usage: manager_test.py PATH-OF-REEVE"""
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+REEVE = os.path.abspath(sys.argv[1])
+KUBECONFIG = '''
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{name: here, context: {cluster: here, user: me}}]
+clusters: [{name: here, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: me, user: {token: very-secret}}]
+'''
+
+
+class Manager:
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.kubeconfig = os.path.join(scratch, 'kubeconfig')
+        with open(self.kubeconfig, 'w', encoding='utf-8') as file:
+            file.write(KUBECONFIG)
+
+    def run(self, *words, **env):
+        """(exit code, standard output, standard error)"""
+        keep = {name: value for name, value in os.environ.items() if name.endswith('SAN_OPTIONS')}
+        done = subprocess.run([REEVE, 'manager', *words], env={'HOME': self.scratch, **keep, **env}, check=False,
+                              capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    def helps(self):
+        code, out, err = self.run('--help')
+        assert code == 0 and out.startswith('Usage: reeve manager') and not err, (code, out, err)
+        assert max(map(len, out.splitlines())) <= 120
+        for flag in ('--kubeconfig', '--controllers', '--listen', '--lease-duration', '--print-rbac'):
+            assert flag in out, flag
+
+    def usage_is_checked(self):
+        for words, text in ((('--controllers=nothing',), 'there is no controller "nothing": there are aggregation, garbage, namespaces'),
+                            ((), 'say --controllers LIST'),
+                            (('--controllers=*', '--lease-duration=1.5s'), '--lease-duration "1.5s" is no duration'),
+                            (('--controllers=*', '--renew-deadline=15s'), 'must be shorter than --lease-duration'),
+                            (('--controllers=*', '--listen=8085'), 'cannot listen at "8085"'),
+                            (('--controllers=*', '--wat'), 'unknown flag --wat')):
+            code, out, err = self.run(*words)
+            assert code == 2 and not out and text in err and '--help' in err, (words, code, out, err)
+
+    def server_must_be_known(self):
+        code, out, err = self.run('--controllers=aggregation')
+        assert code == 1 and not out and 'kubeconfig' in err, (code, out, err)
+        code, out, err = self.run('--controllers=aggregation', '--kubeconfig', '/nonexistent/file')
+        assert code == 1 and '/nonexistent/file' in err, (code, out, err)
+        code, out, err = self.run('--controllers=aggregation', '--kubeconfig', self.kubeconfig, '--context', 'there')
+        assert code == 1 and 'there' in err and 'very-secret' not in err, (code, out, err)
+
+    def port_must_be_free(self):
+        with socket.socket() as taken:
+            taken.bind(('127.0.0.1', 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            code, _, err = self.run('--controllers=*', '--kubeconfig', self.kubeconfig, '--listen', '127.0.0.1:%d' % port)
+        assert code == 1 and 'port %d is taken' % port in err and '--listen' in err, (code, err)
+
+    def environment_counts(self):
+        code, out, _ = self.run('--print-rbac', REEVE_CONTROLLERS='aggregation')
+        assert code == 0 and 'escalate' in out and out.count('---') == 4, out
+        code, out, _ = self.run('--print-rbac', '--no-leader-election', '--controllers=garbage', REEVE_CONTROLLERS='aggregation')
+        assert code == 0 and 'escalate' not in out and out.count('---') == 2, out
+
+
+def main():
+    scratch = tempfile.mkdtemp(prefix='reeve-test-')
+    failed = number = 0
+    try:
+        manager = Manager(scratch)
+        for number, name in enumerate(('helps', 'usage_is_checked', 'server_must_be_known', 'port_must_be_free',
+                                       'environment_counts'), 1):
+            try:
+                getattr(manager, name)()
+                print('ok %d - %s' % (number, name.replace('_', ' ')), flush=True)
+            except AssertionError as error:
+                failed = 1
+                print('not ok %d - %s\n# %s' % (number, name.replace('_', ' '), error), flush=True)
+        print('1..%d' % number)
+    finally:
+        shutil.rmtree(scratch)
+    sys.exit(failed)
+
+
+if __name__ == '__main__':
+    main()
