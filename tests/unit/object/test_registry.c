@@ -193,7 +193,7 @@ static void test_write_rules_follow_the_kind(void **state)
         {"", "limitranges", KIND_UNCONDITIONAL | KIND_CREATE_ON_PUT},
         {"apps", "deployments", KIND_UNCONDITIONAL | KIND_GENERATION | KIND_GENERATION_NOTES},
         {"apps", "replicasets", KIND_UNCONDITIONAL | KIND_GENERATION},
-        {"batch", "jobs", KIND_UNCONDITIONAL | KIND_GENERATION},
+        {"batch", "jobs", KIND_UNCONDITIONAL | KIND_GENERATION | KIND_ORPHANS},
         {"coordination.k8s.io", "leases", KIND_CREATE_ON_PUT},
         {"events.k8s.io", "events", KIND_UNCONDITIONAL | KIND_CREATE_ON_PUT},
         {"rbac.authorization.k8s.io", "roles", KIND_UNCONDITIONAL | KIND_CREATE_ON_PUT},
