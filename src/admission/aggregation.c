@@ -26,7 +26,7 @@ static bool has_same_selectors(const struct admission_write *write)
 int aggregation_step(const struct admission_facts *facts, const struct admission_write *write,
                      struct admission_outcome *ret)
 {
-    struct rules rules;
+    struct rules rules = {0};
     (void)ret;
     if (!facts->aggregates || write->operation == ADMISSION_DELETE || rbac_kind_of(write->kind) != AUTHZ_CLUSTER_ROLE ||
         !aggregate_is(write->object))

@@ -262,7 +262,7 @@ static bool make_place(struct https *t, size_t limit)
         return false;
     if (t->n_conns >= DRAINING * limit && oldest)
         cut_watches(oldest);
-    return t->n_conns < 2 * DRAINING * limit; /* other calls end by themselves */
+    return t->n_conns < limit * DRAINING * 2; /* other calls end by themselves */
 }
 
 static void open_more(struct https *t)

@@ -19,7 +19,7 @@ from fault_proxy import (Answer, CutWatch, Drop, Endless, ErrorEvent, Hold, Http
 from reeve_manager import Manager, wait_for  # noqa: E402
 from reeve_server import Server, Tap  # noqa: E402
 
-WORLDS = 4  # servers at once
+WORLDS = 8  # servers at once
 OBSERVED = 3  # seconds that a fault lasts at least, in which requests are counted
 # Of one path. A watch that fails is tried again after 0.8 s and more, one that ends in peace after 10 ms and more, twice as much
 # each time; a write that fails after 5 ms, twice as much each time. So a dozen tries are many, hundreds are a storm.

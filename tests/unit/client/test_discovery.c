@@ -183,16 +183,14 @@ static void what_is_no_discovery_is_an_error(void **state)
 {
     struct world *w = *state;
     static const struct {
-        const char *path;
-        int status;
-        const char *body;
-        int code;
+        const char *path, *body;
+        int status, code;
     } rows[] = {
-        {"/apis", 404, "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404}", ERR_NOT_FOUND},
-        {"/apis", 200, "{}", ERR_IO},
-        {"/apis", 200, "{\"kind\":\"APIGroupDiscoveryList\",\"items\":{}}", ERR_IO},
-        {"/apis", 200, "{\"kind\":\"APIGroupDiscoveryList\"}", ERR_IO},
-        {"/api", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}", ERR_IO},
+        {"/apis", "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404}", 404, ERR_NOT_FOUND},
+        {"/apis", "{}", 200, ERR_IO},
+        {"/apis", "{\"kind\":\"APIGroupDiscoveryList\",\"items\":{}}", 200, ERR_IO},
+        {"/apis", "{\"kind\":\"APIGroupDiscoveryList\"}", 200, ERR_IO},
+        {"/api", "{\"kind\":\"Status\",\"status\":\"Success\"}", 200, ERR_IO},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct result r RESULT_SCOPE = {0};

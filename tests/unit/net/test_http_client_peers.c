@@ -163,14 +163,13 @@ static void resets(void **state)
 {
     static const struct {
         str code;
-        bool can_retry;
         enum err_code err;
-        bool has_head;
+        bool can_retry, has_head;
     } rows[] = {
-        {S_INIT("\0\0\0\7"), true, ERR_UNAVAILABLE, false}, /* REFUSED_STREAM */
-        {S_INIT("\0\0\0\7"), false, ERR_IO, true},          /* …though it has begun to answer */
-        {S_INIT("\0\0\0\2"), false, ERR_IO, false},         /* INTERNAL_ERROR */
-        {S_INIT("\0\0\0\0"), false, ERR_IO, false},         /* NO_ERROR, but no answer either */
+        {S_INIT("\0\0\0\7"), ERR_UNAVAILABLE, true, false}, /* REFUSED_STREAM */
+        {S_INIT("\0\0\0\7"), ERR_IO, false, true},          /* …though it has begun to answer */
+        {S_INIT("\0\0\0\2"), ERR_IO, false, false},         /* INTERNAL_ERROR */
+        {S_INIT("\0\0\0\0"), ERR_IO, false, false},         /* NO_ERROR, but no answer either */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct script s = script_start(true, (struct http_client_options){0});

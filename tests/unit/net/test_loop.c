@@ -305,9 +305,9 @@ static void timers_follow_the_clock_given(void **state)
     struct loop_timer timer = {.fn = count, .ctx = &fired};
     if (loop_new_on(&clock, &l, &err) < 0)
         fail_msg("%s", err.msg);
-    loop_timer_set(l, &timer, 3600 * 1000 * MS);
+    loop_timer_set(l, &timer, 3600000 * MS);
     loop_turn(l, MS);
-    clock_fake_advance(&hands, 3600 * 1000 * MS - 1);
+    clock_fake_advance(&hands, 3600000 * MS - 1);
     loop_turn(l, MS);
     assert_int_equal(fired, 0);
     clock_fake_advance(&hands, 1);
