@@ -13,7 +13,7 @@ help:
 	@echo 'make setup     install the packages of tools/packages'
 	@echo 'make build     build/reeve, optimised and hardened'
 	@echo 'make run       build it and start a control plane; ARGS="..." are other arguments'
-	@echo 'make test      all tests, gcc and clang, under sanitizers'
+	@echo 'make test      all tests with gcc, all but the slowest with clang, under sanitizers'
 	@echo 'make test-kubernetes   the controllers on a real Kubernetes, whose binaries are in $$KUBEBUILDER_ASSETS'
 	@echo 'make lint      format, clang-tidy, include table, banned calls'
 	@echo 'make format    let clang-format rewrite the sources'
