@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: image layout directories, read and written: what "reeve package build" and "skopeo copy … oci:" make.
+ * Owns: the descriptor of its directory.
+ * Threads: one thread at a time; several processes may write the same layout.
+ * Errors: ERR_NOT_FOUND, ERR_INVALID for what is no layout, ERR_TOO_LARGE, ERR_IO, ERR_NO_SPACE.
+ *
+ *   oci-layout                  {"imageLayoutVersion": "1.0.0"}
+ *   index.json                  an index: which names there are
+ *   blobs/sha256/<hex>          everything, by digest
+ *   .lock                       ours: writers take turns
+ *
+ * No path leaves the directory: every component is opened beneath it, and links are not followed. Files appear whole or not at
+ * all: written beside, synced, renamed. Blobs come before the name that needs them, so that a crash leaves garbage at worst.
+ *
+ * Names: the annotation io.containerd.image.name, else org.opencontainers.image.ref.name, read as a reference; a name and a
+ * reference match when both normalised are the same. A reference with a digest is looked up by it alone. */
+#pragma once
+
+#include "oci/source.h"
+
+struct oci_layout;
+
+/* Reads oci-layout. path may be a link itself. */
+int oci_layout_open(const char *path, struct oci_layout **ret, struct err *err);
+/* Makes what is missing, the directory itself included (its parents not). */
+int oci_layout_create(const char *path, struct oci_layout **ret, struct err *err);
+/* Takes NULL. */
+void oci_layout_free(struct oci_layout *l);
+/* The same layout as a source; freed with it, not by itself. */
+struct oci_source *oci_layout_source(struct oci_layout *l);
+
+bool oci_layout_has_blob(struct oci_layout *l, const struct oci_digest *digest);
+/* No-op when it is there. */
+int oci_layout_put_bytes(struct oci_layout *l, str bytes, struct oci_digest *ret, struct err *err);
+
+/* A blob that comes in pieces: it is there after finish, and only then. */
+struct oci_blob_writer;
+int oci_blob_writer_open(struct oci_layout *l, struct oci_blob_writer **ret, struct err *err);
+int oci_blob_writer_add(struct oci_blob_writer *w, str piece, struct err *err);
+int oci_blob_writer_finish(struct oci_blob_writer *w, struct oci_digest *ret_digest, uint64_t *ret_size,
+                           struct err *err);
+/* Takes NULL; removes what was not finished. */
+void oci_blob_writer_free(struct oci_blob_writer *w);
+
+/* Lets a name stand for what (in place of what it stood for), and syncs. Other names stay. */
+int oci_layout_set(struct oci_layout *l, const struct oci_reference *ref, const struct oci_descriptor *what,
+                   struct err *err);
+
+struct oci_layout_name {
+    str name; /* as in index.json; empty: it has none */
+    struct oci_descriptor what;
+};
+
+struct oci_layout_names {
+    const struct oci_layout_name *p;
+    size_t n;
+};
+
+/* All there is, in the order of index.json. */
+int oci_layout_list(struct oci_layout *l, struct arena *a, struct oci_layout_names *ret, struct err *err);
+
+/* Copies what ref names from a source: the document, the image for us when it is an index, its config and layers; and sets
+ * the normalised name. Blobs that are there already are not fetched. */
+int oci_layout_pull(struct oci_layout *l, struct oci_source *from, const struct oci_reference *ref,
+                    struct oci_digest *ret, struct err *err);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: where images come from: a registry, a layout directory, an archive file; all the same to those who read images.
+ * Owns: whoever opened a source frees it.
+ * Threads: one thread at a time.
+ * Errors: the code says whose fault it is and whether to try again (oci_failure_of).
+ *
+ *                  ┌ registry (oci/registry.h)
+ *   oci_source_* ──┼ layout   (oci/layout.h)       functions of a table: they only fetch bytes
+ *      │           └ archive  (oci/archive.h)
+ *      └ verifies all of it by digest and size, whatever the table's functions said
+ *
+ * Blobs are pushed in pieces into a sink, so that nothing is ever held whole that need not be. What a sink has been given is
+ * believed only after the function has returned 0: the digest is known at the end. */
+#pragma once
+
+#include "oci/manifest.h"
+#include "oci/reference.h"
+
+/* Takes the pieces of a blob. A negative code ends the transfer, which then fails with it. */
+struct oci_sink {
+    int (*put)(void *ctx, str piece, struct err *err);
+    void *ctx;
+};
+
+/* A manifest or index as it was found. */
+struct oci_document {
+    str media_type;           /* as announced; empty: not said */
+    struct oci_digest digest; /* of bytes; set by oci_source_* */
+    str bytes;                /* at most OCI_DOCUMENT_MAX */
+};
+
+struct oci_source;
+
+struct oci_source_ops {
+    /* The document a reference (as parsed, not normalised) names now, by its digest if it has one. ERR_NOT_FOUND when there is
+     * none. Need not verify or set the digest. Must not read more than OCI_DOCUMENT_MAX bytes: ERR_TOO_LARGE. */
+    int (*resolve)(struct oci_source *s, struct arena *a, const struct oci_reference *ref, struct oci_document *ret,
+                   struct err *err);
+    /* The document with this digest, of the same repository as the last one resolved. */
+    int (*document)(struct oci_source *s, struct arena *a, const struct oci_descriptor *want, struct oci_document *ret,
+                    struct err *err);
+    /* All bytes of the blob with this digest, likewise. Need not verify. */
+    int (*blob)(struct oci_source *s, const struct oci_descriptor *want, struct oci_sink sink, struct err *err);
+    void (*free)(struct oci_source *s);
+};
+
+/* First member of every source. */
+struct oci_source {
+    const struct oci_source_ops *ops;
+};
+
+/* All three verify: the reference's own digest, the descriptor's, the size. Known types only, by announcement or body. */
+int oci_source_resolve(struct oci_source *s, struct arena *a, const struct oci_reference *ref, struct oci_document *ret,
+                       struct err *err);
+int oci_source_document(struct oci_source *s, struct arena *a, const struct oci_descriptor *want,
+                        struct oci_document *ret, struct err *err);
+int oci_source_blob(struct oci_source *s, const struct oci_descriptor *want, struct oci_sink sink, struct err *err);
+/* A small blob whole: configs. ERR_TOO_LARGE past max, before anything is read. */
+int oci_source_blob_bytes(struct oci_source *s, struct arena *a, const struct oci_descriptor *want, size_t max,
+                          str *ret, struct err *err);
+/* Takes NULL. */
+void oci_source_free(struct oci_source *s);
+
+/* What an error of a pull means. */
+struct oci_failure {
+    str reason;     /* "PullFailed": it could not be had; "InvalidPackage": it was had, and is no good */
+    bool can_retry; /* the same might work in a while: network, overload, a full disk */
+};
+
+/*   IO TIMEOUT SERVER_TIMEOUT UNAVAILABLE TOO_MANY_REQUESTS NO_SPACE INTERNAL     PullFailed, try again
+ *   NOT_FOUND UNAUTHORIZED FORBIDDEN and the others                               PullFailed, not at once
+ *   INVALID TOO_LARGE UNSUPPORTED_MEDIA_TYPE BAD_REQUEST                          InvalidPackage, never: same bytes, same answer */
+struct oci_failure oci_failure_of(enum err_code code);
