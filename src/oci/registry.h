@@ -12,10 +12,8 @@
  * this machine. */
 #pragma once
 
-#include "base/err.h"
-#include "base/str.h"
+#include "oci/source.h"
 
-struct arena;
 struct oci_registry;
 
 enum {
@@ -50,12 +48,6 @@ int oci_registry_get_manifest(struct oci_registry *r, struct arena *a, str name,
                               struct err *err);
 int oci_registry_head_manifest(struct oci_registry *r, struct arena *a, str name, struct oci_manifest_answer *ret,
                                struct err *err);
-
-/* Takes the bytes of a blob as they come; a negative code ends it. */
-struct oci_sink {
-    int (*take)(void *ctx, str bytes, struct err *err);
-    void *ctx;
-};
 
 /* Exactly size bytes, or an error; whoever takes them checks the digest. Never begins again after the first byte was taken. */
 int oci_registry_get_blob(struct oci_registry *r, str digest, uint64_t size, struct oci_sink sink, struct err *err);

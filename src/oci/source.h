@@ -18,7 +18,7 @@
 
 /* Takes the pieces of a blob. A negative code ends the transfer, which then fails with it. */
 struct oci_sink {
-    int (*put)(void *ctx, str piece, struct err *err);
+    int (*take)(void *ctx, str piece, struct err *err);
     void *ctx;
 };
 
@@ -68,6 +68,6 @@ struct oci_failure {
 };
 
 /*   IO TIMEOUT SERVER_TIMEOUT UNAVAILABLE TOO_MANY_REQUESTS NO_SPACE INTERNAL     PullFailed, try again
- *   NOT_FOUND UNAUTHORIZED FORBIDDEN and the others                               PullFailed, not at once
- *   INVALID TOO_LARGE UNSUPPORTED_MEDIA_TYPE BAD_REQUEST                          InvalidPackage, never: same bytes, same answer */
+ *   INVALID TOO_LARGE UNSUPPORTED_MEDIA_TYPE      InvalidPackage, never again: same bytes, same answer
+ *   NOT_FOUND UNAUTHORIZED FORBIDDEN and others   PullFailed, not at once */
 struct oci_failure oci_failure_of(enum err_code code);
