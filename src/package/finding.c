@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "package/finding.h"
+
+enum { TEXT_MAX = 1000 }; /* of a condition's message, about */
+
+void findings_add(struct findings *f, str reason, const char *fmt, ...)
+{
+    if (f->list.n == FINDINGS_MAX) {
+        f->more++;
+        return;
+    }
+    struct buf b = {.arena = f->arena};
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&b, fmt, args);
+    va_end(args);
+    *vec_push(f->arena, &f->list) = (struct finding){reason, buf_str(&b)};
+}
+
+str findings_text(struct arena *a, const struct findings *f)
+{
+    struct buf b = {.arena = a};
+    size_t told = 0;
+    while (told < f->list.n && (told == 0 || b.n + f->list.p[told].message.n <= TEXT_MAX)) {
+        if (told)
+            buf_add_str(&b, S("; "));
+        buf_add_str(&b, f->list.p[told++].message);
+    }
+    size_t rest = f->list.n - told + f->more;
+    if (rest)
+        buf_fmt(&b, "; and %zu more", rest);
+    return buf_str(&b);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what is wrong with a package or an install, all of it at once, in words a person can act on.
+ * Owns: nothing; texts live in the arena given.
+ * Threads: plain values.
+ * Errors: none. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+/* A stable CamelCase word for programs, and a sentence for people. The reason that an install shows is that of its first finding. */
+struct finding {
+    str reason;  /* "ScopeMismatch", "InvalidPackage", "CRDConflict", "AlreadyInstalled", … */
+    str message; /* "CRD x.example.org: spec.scope: …" */
+};
+
+enum { FINDINGS_MAX = 100 }; /* more are counted, not told */
+
+struct findings {
+    struct arena *arena;
+    VEC(struct finding) list;
+    size_t more;
+};
+
+void findings_add(struct findings *f, str reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* "first; second; and 3 more", at most about 1,000 bytes: what fits into a condition. */
+str findings_text(struct arena *a, const struct findings *f);

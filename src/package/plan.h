@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: package + what was asked + what the cluster has → objects, grants, findings. No I/O.
+ * Owns: nothing; results live in the arena given and share the texts of package, install and facts.
+ * Threads: pure.
+ * Errors: findings; a plan that has any must not be carried out.
+ *
+ *   what an install has alone       ServiceAccount, binding(s), Deployment; in the dialect of stacks its role, too
+ *   what it shares with others of   CRDs (one serves all versions), the ClusterRoles of its version: system, admin, edit, view,
+ *   its family (repo:name)          each labelled with every namespace that uses it
+ *
+ * The controller carries out both, people are shown both, and tests compare what the server then allows with the grants. */
+#pragma once
+
+#include "authz/rule.h"
+#include "package/dialect.h"
+#include "package/package.h"
+
+/* ---- What was asked. ---- */
+
+struct plan_install {
+    const struct dialect *dialect;
+    bool is_cluster; /* ClusterPackageInstall */
+    str name;
+    str namespace;                   /* where the controller runs: its own, or spec.namespace */
+    str image;                       /* spec.package with spec.source applied; for containers that name none */
+    str source;                      /* for containers whose image names no registry */
+    str pull_policy;                 /* empty: not said */
+    struct json pull_secrets;        /* [{name}] or null */
+    struct json account_annotations; /* object or null */
+};
+
+/* What of spec plan needs; all findings at once (a package that is no reference, …). labels and name are checked by the server. */
+void plan_install_read(struct arena *a, const struct dialect *dialect, const struct json *install,
+                       struct plan_install *ret, struct findings *findings);
+
+/* ---- What the cluster has. ---- */
+
+struct plan_crd {
+    str name, group, plural, kind;
+    bool is_cluster_scoped;
+    bool is_managed; /* Reeve put it there for a package… */
+    str family;      /* …of this family */
+    bool is_deleting;
+};
+
+struct plan_facts {
+    void *ctx;
+    /* False: there is no such CRD. */
+    bool (*crd)(void *ctx, struct arena *a, str name, struct plan_crd *ret);
+    /* All of a group, by name. */
+    size_t (*crds_of_group)(void *ctx, struct arena *a, str group, const struct plan_crd **ret);
+    /* Whether a package that satisfies this is installed. NULL: nobody knows, so it counts as absent. */
+    bool (*has_package)(void *ctx, const struct package_requirement *requirement);
+};
+
+struct plan_options {
+    bool pass_full_deployment; /* --insecure-pass-full-deployment */
+};
+
+/* ---- The plan. ---- */
+
+enum plan_subject { PLAN_CONTROLLER, PLAN_ADMIN, PLAN_EDIT, PLAN_VIEW };
+
+/* Who may do what and where from then on because of this install. */
+struct plan_grant {
+    enum plan_subject who;
+    bool is_cluster_wide; /* else in namespace */
+    str namespace;
+    struct rules rules;
+};
+
+struct plan {
+    struct findings findings;
+    struct findings warnings;
+    /* In the order in which they must be there; objects as they are applied, without the labels of ownership. */
+    const struct json
+        *roles; /* shared ClusterRoles, or the one role of a stack, with the label of this install's namespace */
+    size_t n_roles;
+    struct json account;
+    const struct json *bindings;
+    size_t n_bindings;
+    struct json deployment; /* null: none */
+    const struct plan_grant *grants;
+    size_t n_grants;
+    /* Dependencies that are not there yet: "mysqlinstances.database.example.org", "registry/repo/name >=1.0". Rights to them are
+     * granted when they come. */
+    const str *waits;
+    size_t n_waits;
+};
+
+struct plan_args {
+    const struct package *package;
+    const struct plan_install *install;
+    const struct plan_facts *facts;
+    struct plan_options options;
+};
+
+void plan_make(struct arena *a, const struct plan_args *args, struct plan *ret);
+
+/* ---- Parts that families of installs share. ---- */
+
+struct plan_sharers {
+    const str *namespaces; /* sorted, each once; none for the cluster's */
+    size_t n_namespaces;
+    const str *records; /* uids */
+    size_t n_records;
+};
+
+/* The shared ClusterRoles of one version for all who use it: none for stacks. Deterministic. */
+size_t plan_roles(struct arena *a, const struct plan_args *args, const struct plan_sharers *sharers,
+                  const struct json **ret);
+/* A CRD as it is written: body (a union, perhaps) with labels, parents, annotations and the family's name. */
+struct json plan_crd(struct arena *a, const struct dialect *dialect, const struct package *p,
+                     const struct package_crd *crd, const struct json *body, const struct plan_sharers *sharers);
+/* "package:repo:name:version:system" */
+str plan_role_name(struct arena *a, const struct dialect *dialect, const struct package *p, const char *role);
+/* LABEL_FAMILY: "repo.name", shortened to what a label may be, never the same for two families. */
+str plan_family_label(struct arena *a, str family);
+/* truncate(name, 52) + "-controller" */
+str plan_deployment_name(struct arena *a, str install);
+/* As the original shortens names: the first bytes, trailing dots removed, a dash and a few letters of a hash. */
+str plan_truncate(struct arena *a, str text, size_t length, size_t suffix);
