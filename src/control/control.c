@@ -133,7 +133,7 @@ static bool is_same(const struct informer_options *a, const struct informer_opti
             return false;
     return str_eq(a->namespace, b->namespace) && str_eq(a->label_selector, b->label_selector) &&
            str_eq(a->field_selector, b->field_selector) && a->metadata_only == b->metadata_only &&
-           a->keys_only == b->keys_only && a->by_owner == b->by_owner;
+           a->keys_only == b->keys_only && a->by_owner == b->by_owner && a->trim == b->trim;
 }
 
 static struct informer_options options_dup(struct arena *a, const struct informer_options *o)

@@ -217,7 +217,7 @@ struct informer *informer_new(const struct informer_options *o)
     if (i == NULL)
         abort();
     arena_begin(&i->arena, HANDLERS * sizeof(struct informer_handler));
-    i->cache = cache_new(&(struct item_shape){o->keys_only, o->labels, o->n_labels, o->by_owner});
+    i->cache = cache_new(&(struct item_shape){o->keys_only, o->labels, o->n_labels, o->by_owner, o->trim});
     i->staged_shape = *cache_shape(i->cache);
     i->staged_shape.keys_only = false;
     i->reflector = reflect_new(&(struct reflect_options){

@@ -29,6 +29,7 @@ struct informer_options {
     bool metadata_only;
     bool keys_only;    /* keeps namespace, name, uid and version, not the text; who needs more keeps it */
     bool by_owner;     /* informer_by_owner works */
+    item_trim *trim;   /* keeps less of each object; handlers may be told of either. NULL: all */
     const str *labels; /* informer_by_label works for these */
     size_t n_labels;
     const struct log *log; /* or NULL */

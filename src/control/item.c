@@ -131,6 +131,11 @@ struct item *item_new_shaped(const struct json *object, const struct item_shape 
     char room[8192];
     struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     struct draft d = {.bytes = {.arena = &scratch}};
+    struct json kept;
+    if (shape->trim && !shape->keys_only) {
+        kept = shape->trim(&scratch, object);
+        object = &kept;
+    }
     if (!shape->keys_only)
         print(&d.bytes, &scratch, object);
     size_t text_n = d.bytes.n;

@@ -16,12 +16,16 @@
 
 struct item;
 
+/* The part of an object that is worth keeping; may share its parts. apiVersion, kind and the names and marks must stay. */
+typedef struct json item_trim(struct arena *a, const struct json *object);
+
 /* What is kept of objects, and what indexes ask for. The zero value: all of it, no indexes. */
 struct item_shape {
     bool keys_only; /* no text */
     const str *labels;
     size_t n_labels; /* the value of labels[i] becomes a mark of index i… */
     bool by_owner;   /* …and the uid of each owner one of index n_labels */
+    item_trim *trim; /* NULL: all is kept but managedFields */
 };
 
 /* The text is made from the tree, without managedFields. NULL: it has no name, or one of more than 65,535 bytes. */

@@ -148,7 +148,7 @@ static void it_answers_as_a_plain_array_would(void **state)
     for (uint64_t seed = 1; seed <= 2; seed++) {
         struct random_fake fake = {seed};
         struct random random = random_of_fake(&fake);
-        struct cache *c = cache_new(&(struct item_shape){seed == 2, labels, 2, true});
+        struct cache *c = cache_new(&(struct item_shape){seed == 2, labels, 2, true, NULL});
         memset(plain, 0, sizeof plain);
         for (uint32_t round = 0; round < ROUNDS; round++) {
             change(c, &random, round, round / 4000 % 2 == 0);
@@ -168,7 +168,7 @@ static void it_answers_as_a_plain_array_would(void **state)
 static void sizes_follow_what_is_there(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
-    struct cache *c = cache_new(&(struct item_shape){false, labels, 2, true});
+    struct cache *c = cache_new(&(struct item_shape){false, labels, 2, true, NULL});
     assert_int_equal(cache_size(c).n, 0);
     size_t text = 0;
     struct plain p = {.version = 1, .app = 1, .tier = -1, .owners = {1, 1}, .n_owners = 2};

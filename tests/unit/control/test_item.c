@@ -112,6 +112,24 @@ static void an_item_may_have_many_owners(void **state)
     }
 }
 
+static struct json metadata_alone(struct arena *a, const struct json *object)
+{
+    struct json kept = json_obj();
+    json_add(a, &kept, S("metadata"), *object_meta(object));
+    return kept;
+}
+
+static void a_trimmed_item_keeps_what_it_is_told(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct json object = tree(&a, role);
+    struct item *item = item_new_shaped(&object, &(struct item_shape){.trim = metadata_alone});
+    struct json kept = item_tree(&a, item);
+    assert_int_equal(json_len(&kept), 1);
+    assert_true(str_eq(object_name(&kept), object_name(&object)) && str_eq(item_uid(item), object_uid(&object)));
+    item_unref(item);
+}
+
 static void what_has_no_name_is_refused(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
@@ -174,7 +192,7 @@ int main(void)
         cmocka_unit_test(an_item_knows_its_object),    cmocka_unit_test(names_that_json_spells_otherwise_are_kept),
         cmocka_unit_test(keys_need_no_text),           cmocka_unit_test(an_item_may_have_many_owners),
         cmocka_unit_test(what_has_no_name_is_refused), cmocka_unit_test(references_are_counted),
-        cmocka_unit_test(versions_are_numbers),
+        cmocka_unit_test(versions_are_numbers),        cmocka_unit_test(a_trimmed_item_keeps_what_it_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
