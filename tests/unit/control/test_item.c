@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/item.h"
 
+#include "object/object.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -62,7 +64,7 @@ static void keys_need_no_text(void **state)
     struct arena a ARENA_SCOPE = {0};
     struct json object = tree(&a, role);
     const str labels[] = {S("app"), S("absent"), S("tier")};
-    struct item *item = item_new_shaped(&object, &(struct item_shape){true, labels, 3, true});
+    struct item *item = item_new_shaped(&object, &(struct item_shape){true, labels, 3, true, NULL});
     assert_text(item_text(item), "");
     assert_int_equal(item_tree(&a, item).type, JSON_NULL);
     assert_text(item_name(item), "reader");
