@@ -2,63 +2,67 @@
 #include "package/content.h"
 
 #include "oci/fetch.h"
+#include "package/content_inside.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
-struct content {
-    struct fetch_entry *entry; /* NULL: text */
-    pthread_mutex_t lock;      /* an entry is read by one thread at a time */
+/* ---- Lines in memory. ---- */
+
+struct of_text {
+    struct content content;
     str text;
     uint64_t at;
 };
 
-static struct content *make(void)
+static str line_at(const struct of_text *t, uint64_t offset)
 {
-    struct content *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
-    pthread_mutex_init(&c->lock, NULL);
-    return c;
+    str rest = str_from(t->text, offset), line;
+    return str_cut(rest, '\n', &line, &rest) ? line : rest;
 }
 
-struct content *content_of_entry(struct fetch_entry *entry)
+static int next(struct content *c, struct arena *a, str *ret, uint64_t *ret_offset, struct err *err)
 {
-    struct content *c = make();
-    c->entry = entry;
-    return c;
+    (void)a;
+    (void)err;
+    struct of_text *t = (struct of_text *)c;
+    if (t->at >= t->text.n)
+        return 0;
+    *ret_offset = t->at;
+    *ret = line_at(t, t->at);
+    t->at += ret->n + 1;
+    return 1;
+}
+
+static int read_at(struct content *c, struct arena *a, uint64_t offset, str *ret, struct err *err)
+{
+    (void)a;
+    (void)err;
+    *ret = line_at((struct of_text *)c, offset);
+    return 0;
+}
+
+static void close_text(struct content *c)
+{
+    free((struct of_text *)c);
 }
 
 struct content *content_of_text(str lines)
 {
-    struct content *c = make();
-    c->text = lines;
-    return c;
+    static const struct content_source source = {next, read_at, close_text};
+    struct of_text *t = calloc(1, sizeof *t);
+    if (!t)
+        abort();
+    t->content.source = &source;
+    t->text = lines;
+    return &t->content;
 }
+
+/* ---- All of them. ---- */
 
 void content_close(struct content *c)
 {
-    if (!c)
-        return;
-    fetch_entry_close(c->entry);
-    pthread_mutex_destroy(&c->lock);
-    free(c);
-}
-
-static str line_at(const struct content *c, uint64_t offset)
-{
-    str rest = str_from(c->text, offset), line;
-    return str_cut(rest, '\n', &line, &rest) ? line : rest;
-}
-
-static int next_of_text(struct content *c, str *ret, uint64_t *ret_offset)
-{
-    if (c->at >= c->text.n)
-        return 0;
-    *ret_offset = c->at;
-    *ret = line_at(c, c->at);
-    c->at += ret->n + 1;
-    return 1;
+    if (c)
+        c->source->close(c);
 }
 
 static int decode(struct arena *a, str line, struct json *ret, struct err *err)
@@ -72,10 +76,10 @@ static int decode(struct arena *a, str line, struct json *ret, struct err *err)
 int content_next(struct content *c, struct arena *a, struct content_line *ret, struct err *err)
 {
     str line;
-    int code =
-        c->entry ? fetch_entry_next(c->entry, a, &line, &ret->offset, err) : next_of_text(c, &line, &ret->offset);
+    int code = c->source->next(c, a, &line, &ret->offset, err);
     if (code <= 0)
         return code;
+    ret->bytes = line.n;
     code = decode(a, line, &ret->json, err);
     return code < 0 ? code : 1;
 }
@@ -83,15 +87,8 @@ int content_next(struct content *c, struct arena *a, struct content_line *ret, s
 int content_document(struct content *c, struct arena *a, uint64_t offset, struct json *ret, struct err *err)
 {
     str line = {0};
-    int code = 0;
-    if (c->entry) {
-        pthread_mutex_lock(&c->lock);
-        code = fetch_entry_read(c->entry, a, offset, &line, err);
-        pthread_mutex_unlock(&c->lock);
-    } else {
-        line = line_at(c, offset);
-    }
     struct json whole;
+    int code = c->source->read_at(c, a, offset, &line, err);
     if (code < 0 || (code = decode(a, line, &whole, err)) < 0)
         return code;
     const struct json *document = json_get(&whole, S("document"));

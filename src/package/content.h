@@ -24,6 +24,7 @@ void content_close(struct content *c);
 
 struct content_line {
     uint64_t offset;
+    size_t bytes;     /* of the line */
     struct json json; /* {"path":…,"document":…} and the like; the first is {"manifest":…} */
 };
 

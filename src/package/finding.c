@@ -3,18 +3,32 @@
 
 enum { TEXT_MAX = 1000 }; /* of a condition's message, about */
 
+/* At the end of a character. */
+static str shortened(struct buf *b)
+{
+    if (b->n <= FINDING_MAX_BYTES)
+        return buf_str(b);
+    size_t n = FINDING_MAX_BYTES;
+    while (n > 0 && ((unsigned char)b->p[n] & 0xc0) == 0x80)
+        n--;
+    b->n = n;
+    buf_add_str(b, S("…"));
+    return buf_str(b);
+}
+
 void findings_add(struct findings *f, str reason, const char *fmt, ...)
 {
     if (f->list.n == FINDINGS_MAX) {
         f->more++;
         return;
     }
-    struct buf b = {.arena = f->arena};
+    struct arena scratch ARENA_SCOPE = {0};
+    struct buf b = {.arena = &scratch};
     va_list args;
     va_start(args, fmt);
     buf_vfmt(&b, fmt, args);
     va_end(args);
-    *vec_push(f->arena, &f->list) = (struct finding){reason, buf_str(&b)};
+    *vec_push(f->arena, &f->list) = (struct finding){reason, str_dup(f->arena, shortened(&b))};
 }
 
 str findings_text(struct arena *a, const struct findings *f)

@@ -15,7 +15,10 @@ struct finding {
     str message; /* "CRD x.example.org: spec.scope: …" */
 };
 
-enum { FINDINGS_MAX = 100 }; /* more are counted, not told */
+enum {
+    FINDINGS_MAX = 100,       /* more are counted, not told */
+    FINDING_MAX_BYTES = 1000, /* of a message; the rest is cut off, as texts may come from a hostile package */
+};
 
 struct findings {
     struct arena *arena;
