@@ -64,11 +64,12 @@ enum plan_subject { PLAN_CONTROLLER, PLAN_ADMIN, PLAN_EDIT, PLAN_VIEW };
 /* Who may do what and where from then on because of this install. */
 struct plan_grant {
     enum plan_subject who;
-    bool is_cluster_wide; /* else in namespace */
+    bool is_cluster_wide; /* in all namespaces and outside of them; else in namespace */
     str namespace;
-    struct rules rules;
+    struct rules rules; /* the very ones of the roles, in normal form */
 };
 
+/* With findings there is nothing to carry out: no objects and no grants. */
 struct plan {
     struct findings findings;
     struct findings warnings;
@@ -106,7 +107,8 @@ struct plan_sharers {
     size_t n_records;
 };
 
-/* The shared ClusterRoles of one version for all who use it: none for stacks. Deterministic. */
+/* The shared ClusterRoles of one version for all who use it: none for stacks. Deterministic. Of the install only dialect and
+ * is_cluster are looked at. */
 size_t plan_roles(struct arena *a, const struct plan_args *args, const struct plan_sharers *sharers,
                   const struct json **ret);
 /* A CRD as it is written: body (a union, perhaps) with labels, parents, annotations and the family's name. */
@@ -114,9 +116,10 @@ struct json plan_crd(struct arena *a, const struct dialect *dialect, const struc
                      const struct package_crd *crd, const struct json *body, const struct plan_sharers *sharers);
 /* "package:repo:name:version:system" */
 str plan_role_name(struct arena *a, const struct dialect *dialect, const struct package *p, const char *role);
-/* LABEL_FAMILY: "repo.name", shortened to what a label may be, never the same for two families. */
+/* LABEL_FAMILY: "repo..name", shortened to what a label may be, never the same for two families. */
 str plan_family_label(struct arena *a, str family);
 /* truncate(name, 52) + "-controller" */
 str plan_deployment_name(struct arena *a, str install);
-/* As the original shortens names: the first bytes, trailing dots removed, a dash and a few letters of a hash. */
+/* At most length bytes: as it is, or the first length - suffix of it without trailing dots, a dash, and suffix - 1 letters of a
+ * hash. suffix: 2 to 33. */
 str plan_truncate(struct arena *a, str text, size_t length, size_t suffix);

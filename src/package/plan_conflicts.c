@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands in the way of an install: the wrong kind of it, CRDs that are somebody else's, names that cannot be. All of it is
+ * found before anything is written. */
+#include "package/plan_parts.h"
+#include "package/pod.h"
+
+#include "object/name.h"
+
+enum {
+    ROLE_NAME_MAX = 512,          /* the API has no limit; addresses of objects do */
+    ROLE_RULES_MAX = 1024 * 1024, /* bytes: servers refuse objects of more than 1.5 MiB, and labels need room, too */
+    RESOURCE_OVERHEAD = sizeof "\"\"," - 1, /* of one text in a list */
+};
+
+#define CONFLICT S("CRDConflict")
+#define INVALID S("InvalidPackage")
+
+/* ---- Which kind of install. ---- */
+
+static void check_scope(const struct plan_args *args, struct findings *f)
+{
+    const struct plan_install *install = args->install;
+    const struct package *p = args->package;
+    bool wants_cluster = p->scope == PACKAGE_CLUSTER;
+    if (wants_cluster == install->is_cluster)
+        return;
+    str asked = install->dialect->install[install->is_cluster].kind;
+    str right = install->dialect->install[wants_cluster].kind;
+    findings_add(f, S("ScopeMismatch"),
+                 "%.*s is a %.*s for %s (permissionScope: %s): ask for it with a %.*s, not with a %.*s", STR(p->family),
+                 STR(install->dialect->word), wants_cluster ? "the whole cluster" : "single namespaces",
+                 wants_cluster ? "Cluster" : "Namespaced", STR(right), STR(asked));
+}
+
+/* ---- CRDs. ---- */
+
+static void check_crd_scope(const struct plan_args *args, const struct crd_info *crd, struct findings *f)
+{
+    const struct dialect *dialect = args->install->dialect;
+    if (crd->is_namespaced || (dialect->has_cluster_crds && args->package->scope == PACKAGE_CLUSTER))
+        return;
+    findings_add(f, INVALID,
+                 "CRD %.*s: its scope is Cluster, but %s %.*ss may only bring CRDs whose scope is Namespaced",
+                 STR(crd->name), dialect->has_cluster_crds ? "namespaced" : "all", STR(dialect->word));
+}
+
+static void check_crd_owner(const struct plan_args *args, const struct plan_crd *there, struct findings *f)
+{
+    if (!there->is_managed)
+        findings_add(f, CONFLICT, "CRD %.*s: exists already, and no package brought it", STR(there->name));
+    else if (!str_eq(there->family, args->package->family))
+        findings_add(f, CONFLICT, "CRD %.*s: belongs to package %.*s", STR(there->name), STR(there->family));
+    else if (there->is_deleting)
+        findings_add(f, S("CRDTerminating"), "CRD %.*s: is being deleted; it can be made again when it is gone",
+                     STR(there->name));
+}
+
+/* "group/Kind" → the name of its CRD. */
+struct kinds {
+    struct arena *a;
+    struct map names, groups;
+};
+
+static void *boxed(struct arena *a, str text)
+{
+    str *box = ARENA_NEW(a, str);
+    *box = text;
+    return box;
+}
+
+static void add_kinds_of_group(struct kinds *k, const struct plan_facts *facts, str group)
+{
+    if (map_set(&k->groups, group, k))
+        return;
+    const struct plan_crd *list = NULL;
+    size_t n = facts->crds_of_group(facts->ctx, k->a, group, &list);
+    for (size_t i = 0; i < n; i++)
+        map_set(&k->names, str_fmt(k->a, "%.*s/%.*s", STR(group), STR(list[i].kind)), boxed(k->a, list[i].name));
+}
+
+/* The server takes a second CRD of a kind, but never serves it. */
+static void check_kind(struct kinds *k, const struct plan_facts *facts, const struct crd_info *crd, struct findings *f)
+{
+    add_kinds_of_group(k, facts, crd->group);
+    str key = str_fmt(k->a, "%.*s/%.*s", STR(crd->group), STR(crd->kind));
+    const str *other = map_get(&k->names, key);
+    if (other == NULL)
+        map_set(&k->names, key, boxed(k->a, crd->name));
+    else if (!str_eq(*other, crd->name))
+        findings_add(f, CONFLICT, "CRD %.*s: its kind %.*s is that of CRD %.*s", STR(crd->name), STR(crd->kind),
+                     STR(*other));
+}
+
+static void check_crds(const struct plan_args *args, struct findings *f)
+{
+    const struct plan_facts *facts = args->facts;
+    struct arena scratch ARENA_SCOPE = {0};
+    struct kinds kinds = {.a = &scratch};
+    for (size_t i = 0; i < args->package->n_crds; i++) {
+        const struct crd_info *crd = &args->package->crds[i].info;
+        struct plan_crd there;
+        check_crd_scope(args, crd, f);
+        if (facts->crd(facts->ctx, &scratch, crd->name, &there))
+            check_crd_owner(args, &there, f);
+        check_kind(&kinds, facts, crd, f);
+    }
+    map_done(&kinds.names);
+    map_done(&kinds.groups);
+}
+
+/* ---- Names and sizes. ---- */
+
+static void check_role_name(const struct plan_args *args, struct findings *f)
+{
+    char room[ROLE_NAME_MAX * 2];
+    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
+    str name = plan_role_name(&scratch, args->install->dialect, args->package, "system-cluster");
+    struct name_faults faults = name_check(NAME_PATH_SEGMENT, name);
+    if (faults.n)
+        findings_add(f, INVALID, "version \"%.*s\": %s", STR(args->package->version), faults.texts[0]);
+    else if (name.n > ROLE_NAME_MAX)
+        findings_add(f, INVALID, "version: too long for the names of roles");
+}
+
+static size_t size_of(struct rules rules)
+{
+    size_t bytes = 0;
+    rules_each(rules, rule)
+    {
+        strs_each(rule->api_groups, group)
+        {
+            bytes += group->n + RESOURCE_OVERHEAD;
+        }
+        strs_each(rule->resources, resource)
+        {
+            bytes += resource->n + RESOURCE_OVERHEAD;
+        }
+    }
+    return bytes;
+}
+
+static void check_rules(const struct plan_args *args, const struct plan_rights *rights, struct findings *f)
+{
+    for (size_t i = 0; i < rights->n_unusable; i++)
+        findings_add(f, INVALID,
+                     "dependsOn %.*s: its scope is Cluster, but %.*ss may only use CRDs whose scope is Namespaced",
+                     STR(rights->unusable[i]), STR(args->install->dialect->word));
+    if (size_of(rights->system) > ROLE_RULES_MAX || size_of(rights->system_cluster) > ROLE_RULES_MAX)
+        findings_add(f, INVALID, "it owns and depends on more CRDs than one role can list");
+}
+
+void plan_conflicts(const struct plan_args *args, const struct plan_rights *rights, struct findings *findings)
+{
+    const struct plan_install *install = args->install;
+    check_scope(args, findings);
+    check_crds(args, findings);
+    check_rules(args, rights, findings);
+    if (!install->dialect->has_own_role)
+        check_role_name(args, findings);
+    if (!args->options.pass_full_deployment)
+        package_check_pod(&args->package->deployment, install->name, install->namespace, findings);
+}

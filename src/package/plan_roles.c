@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules as the objects that grant them. Cost is linear in the namespaces that share a role: they are added, not looked for. */
+#include "package/plan_parts.h"
+
+#define RBAC_GROUP "rbac.authorization.k8s.io"
+#define RBAC_VERSION RBAC_GROUP "/v1"
+#define SYSTEM "system"
+#define SYSTEM_CLUSTER "system-cluster"
+
+static const char *const persona_names[PLAN_PERSONAS] = {"admin", "edit", "view"};
+
+struct json plan_metadata(struct arena *a, str name, str namespace)
+{
+    struct json metadata = json_obj(), labels = json_obj();
+    json_add(a, &labels, S(LABEL_MANAGED_BY), json_str(S(LABEL_MANAGER)));
+    json_add(a, &metadata, S("name"), json_str(name));
+    if (namespace.n)
+        json_add(a, &metadata, S("namespace"), json_str(namespace));
+    json_add(a, &metadata, S("labels"), labels);
+    return metadata;
+}
+
+struct json plan_object(struct arena *a, str api_version, str kind, struct json metadata)
+{
+    struct json object = json_obj();
+    json_add(a, &object, S("apiVersion"), json_str(api_version));
+    json_add(a, &object, S("kind"), json_str(kind));
+    json_add(a, &object, S("metadata"), metadata);
+    return object;
+}
+
+/* ---- Roles. ---- */
+
+static struct json role(struct arena *a, str kind, struct json metadata, struct rules rules)
+{
+    struct json object = plan_object(a, S(RBAC_VERSION), kind, metadata);
+    json_add(a, &object, S("rules"), rules_to_json(a, rules));
+    return object;
+}
+
+/* A ClusterRole of this version of the package, labelled for all its users. aggregate: one more label; empty: none. */
+static struct json shared_role(struct arena *a, const struct plan_args *args, const char *name, str aggregate,
+                               const struct plan_sharers *sharers, struct rules rules)
+{
+    const struct package *p = args->package;
+    struct json metadata = plan_metadata(a, plan_role_name(a, args->install->dialect, p, name), (str){0});
+    struct json *labels = json_get_mut(&metadata, S("labels"));
+    json_add(a, labels, S(LABEL_FAMILY), json_str(plan_family_label(a, p->family)));
+    if (aggregate.n)
+        json_add(a, labels, aggregate, json_str(S("true")));
+    for (size_t i = 0; i < sharers->n_namespaces; i++)
+        json_add(a, labels, str_fmt(a, LABEL_NAMESPACE_PREFIX "%.*s", STR(sharers->namespaces[i])),
+                 json_str(S("true")));
+    return role(a, S("ClusterRole"), metadata, rules);
+}
+
+static struct plan_objects shared_roles(struct arena *a, const struct plan_args *args, const struct plan_rights *rights,
+                                        const struct plan_sharers *sharers)
+{
+    const char *aggregate = args->install->is_cluster ? LABEL_TO_ENVIRONMENT : LABEL_TO_NAMESPACE;
+    VEC(struct json) list = {0};
+    *vec_push(a, &list) = shared_role(a, args, SYSTEM, (str){0}, sharers, rights->system);
+    if (rights->system_cluster.n)
+        *vec_push(a, &list) = shared_role(a, args, SYSTEM_CLUSTER, (str){0}, sharers, rights->system_cluster);
+    for (int i = 0; i < PLAN_PERSONAS; i++)
+        *vec_push(a, &list) = shared_role(a, args, persona_names[i], str_fmt(a, "%s%s", aggregate, persona_names[i]),
+                                          sharers, rights->persona[i]);
+    return (struct plan_objects){list.p, list.n};
+}
+
+struct plan_objects plan_roles_of(struct arena *a, const struct plan_args *args, const struct plan_rights *rights,
+                                  const struct plan_sharers *sharers)
+{
+    const struct plan_install *install = args->install;
+    if (!install->dialect->has_own_role)
+        return shared_roles(a, args, rights, sharers);
+    struct json *own = ARENA_NEW(a, struct json);
+    *own = install->is_cluster
+               ? role(a, S("ClusterRole"), plan_metadata(a, install->name, (str){0}), rights->system)
+               : role(a, S("Role"), plan_metadata(a, install->name, install->namespace), rights->system);
+    return (struct plan_objects){own, 1};
+}
+
+size_t plan_roles(struct arena *a, const struct plan_args *args, const struct plan_sharers *sharers,
+                  const struct json **ret)
+{
+    *ret = NULL;
+    if (args->install->dialect->has_own_role)
+        return 0;
+    struct plan_rights rights = plan_rights_of(a, args);
+    struct plan_objects roles = plan_roles_of(a, args, &rights, sharers);
+    *ret = roles.p;
+    return roles.n;
+}
+
+/* ---- Bindings of the controller's account. ---- */
+
+struct binding {
+    str name, namespace; /* no namespace: for the whole cluster */
+    str role_kind, role;
+};
+
+static struct json bind(struct arena *a, const struct plan_install *install, const struct binding *b)
+{
+    str kind = b->namespace.n ? S("RoleBinding") : S("ClusterRoleBinding");
+    struct json object = plan_object(a, S(RBAC_VERSION), kind, plan_metadata(a, b->name, b->namespace));
+    struct json ref = json_obj(), subjects = json_arr(), subject = json_obj();
+    json_add(a, &ref, S("apiGroup"), json_str(S(RBAC_GROUP)));
+    json_add(a, &ref, S("kind"), json_str(b->role_kind));
+    json_add(a, &ref, S("name"), json_str(b->role));
+    json_add(a, &subject, S("kind"), json_str(S("ServiceAccount")));
+    json_add(a, &subject, S("name"), json_str(install->name));
+    json_add(a, &subject, S("namespace"), json_str(install->namespace));
+    json_push(a, &subjects, subject);
+    json_add(a, &object, S("roleRef"), ref);
+    json_add(a, &object, S("subjects"), subjects);
+    return object;
+}
+
+/* A binding is named after its role: another version is another binding, because the role of one cannot be changed. */
+struct plan_objects plan_bindings_of(struct arena *a, const struct plan_args *args, const struct plan_rights *rights)
+{
+    const struct plan_install *install = args->install;
+    bool has_own_role = install->dialect->has_own_role;
+    VEC(struct json) list = {0};
+    str name = has_own_role ? install->name : plan_role_name(a, install->dialect, args->package, SYSTEM);
+    struct binding b = {
+        .name = name,
+        .namespace = install->is_cluster ? (str){0} : install->namespace,
+        .role_kind = has_own_role && !install->is_cluster ? S("Role") : S("ClusterRole"),
+        .role = name,
+    };
+    *vec_push(a, &list) = bind(a, install, &b);
+    if (rights->system_cluster.n) {
+        str wide = plan_role_name(a, install->dialect, args->package, SYSTEM_CLUSTER);
+        b = (struct binding){.name = str_fmt(a, "%.*s:%.*s", STR(wide), STR(install->namespace)),
+                             .role_kind = S("ClusterRole"),
+                             .role = wide};
+        *vec_push(a, &list) = bind(a, install, &b);
+    }
+    return (struct plan_objects){list.p, list.n};
+}
