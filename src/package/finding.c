@@ -3,17 +3,14 @@
 
 enum { TEXT_MAX = 1000 }; /* of a condition's message, about */
 
-/* At the end of a character. */
-static str shortened(struct buf *b)
+str finding_shown(struct arena *a, str text, size_t max)
 {
-    if (b->n <= FINDING_MAX_BYTES)
-        return buf_str(b);
-    size_t n = FINDING_MAX_BYTES;
-    while (n > 0 && ((unsigned char)b->p[n] & 0xc0) == 0x80)
+    if (text.n <= max)
+        return text;
+    size_t n = max;
+    while (n > 0 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
         n--;
-    b->n = n;
-    buf_add_str(b, S("…"));
-    return buf_str(b);
+    return str_fmt(a, "%.*s…", (int)n, text.p);
 }
 
 void findings_add(struct findings *f, str reason, const char *fmt, ...)
@@ -28,7 +25,8 @@ void findings_add(struct findings *f, str reason, const char *fmt, ...)
     va_start(args, fmt);
     buf_vfmt(&b, fmt, args);
     va_end(args);
-    *vec_push(f->arena, &f->list) = (struct finding){reason, str_dup(f->arena, shortened(&b))};
+    *vec_push(f->arena, &f->list) =
+        (struct finding){reason, str_dup(f->arena, finding_shown(&scratch, buf_str(&b), FINDING_MAX_BYTES))};
 }
 
 str findings_text(struct arena *a, const struct findings *f)

@@ -26,6 +26,8 @@ struct findings {
     size_t more;
 };
 
+/* For texts that a package chose: at most max bytes, whole characters, "…" behind it when something is missing. */
+str finding_shown(struct arena *a, str text, size_t max);
 void findings_add(struct findings *f, str reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* "first; second; and 3 more", at most about 1,000 bytes: what fits into a condition. */
 str findings_text(struct arena *a, const struct findings *f);
