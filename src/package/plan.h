@@ -98,6 +98,15 @@ struct plan_args {
 
 void plan_make(struct arena *a, const struct plan_args *args, struct plan *ret);
 
+struct plan_grants {
+    const struct plan_grant *p;
+    size_t n;
+};
+
+/* What is gained by the change from before to after, place by place; the other way round, what is lost. Rights that were held for
+ * the whole cluster are not gained in a namespace. */
+struct plan_grants plan_grants_added(struct arena *a, struct plan_grants before, struct plan_grants after);
+
 /* ---- Parts that families of installs share. ---- */
 
 struct plan_sharers {

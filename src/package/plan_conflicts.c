@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands in the way of an install: the wrong kind of it, CRDs that are somebody else's, names that cannot be. All of it is
- * found before anything is written. */
+/* What stands in the way of an install: the wrong kind of it, CRDs that are somebody else's, a pod that reaches too far. All of it
+ * is found before anything is written. */
 #include "package/plan_parts.h"
 #include "package/pod.h"
 
-#include "object/name.h"
-
 enum {
-    ROLE_NAME_MAX = 512,          /* the API has no limit; addresses of objects do */
     ROLE_RULES_MAX = 1024 * 1024, /* bytes: servers refuse objects of more than 1.5 MiB, and labels need room, too */
     RESOURCE_OVERHEAD = sizeof "\"\"," - 1, /* of one text in a list */
 };
@@ -108,19 +105,7 @@ static void check_crds(const struct plan_args *args, struct findings *f)
     map_done(&kinds.groups);
 }
 
-/* ---- Names and sizes. ---- */
-
-static void check_role_name(const struct plan_args *args, struct findings *f)
-{
-    char room[ROLE_NAME_MAX * 2];
-    struct arena scratch ARENA_SCOPE = ARENA_IN(room);
-    str name = plan_role_name(&scratch, args->install->dialect, args->package, "system-cluster");
-    struct name_faults faults = name_check(NAME_PATH_SEGMENT, name);
-    if (faults.n)
-        findings_add(f, INVALID, "version \"%.*s\": %s", STR(args->package->version), faults.texts[0]);
-    else if (name.n > ROLE_NAME_MAX)
-        findings_add(f, INVALID, "version: too long for the names of roles");
-}
+/* ---- Rights. ---- */
 
 static size_t size_of(struct rules rules)
 {
@@ -155,8 +140,6 @@ void plan_conflicts(const struct plan_args *args, const struct plan_rights *righ
     check_scope(args, findings);
     check_crds(args, findings);
     check_rules(args, rights, findings);
-    if (!install->dialect->has_own_role)
-        check_role_name(args, findings);
     if (!args->options.pass_full_deployment)
         package_check_pod(&args->package->deployment, install->name, install->namespace, findings);
 }
