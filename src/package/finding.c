@@ -13,6 +13,15 @@ str finding_shown(struct arena *a, str text, size_t max)
     return str_fmt(a, "%.*s…", (int)n, text.p);
 }
 
+/* In place: messages stay on one line, whatever they quote. */
+static str on_one_line(struct buf *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if ((unsigned char)b->p[i] < ' ' || b->p[i] == 0x7f)
+            b->p[i] = ' ';
+    return buf_str(b);
+}
+
 void findings_add(struct findings *f, str reason, const char *fmt, ...)
 {
     if (f->list.n == FINDINGS_MAX) {
@@ -26,7 +35,7 @@ void findings_add(struct findings *f, str reason, const char *fmt, ...)
     buf_vfmt(&b, fmt, args);
     va_end(args);
     *vec_push(f->arena, &f->list) =
-        (struct finding){reason, str_dup(f->arena, finding_shown(&scratch, buf_str(&b), FINDING_MAX_BYTES))};
+        (struct finding){reason, str_dup(f->arena, finding_shown(&scratch, on_one_line(&b), FINDING_MAX_BYTES))};
 }
 
 str findings_text(struct arena *a, const struct findings *f)
