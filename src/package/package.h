@@ -57,7 +57,8 @@ struct package {
     struct findings warnings; /* reasons are empty */
 };
 
-/* content becomes the package's. reference: as the install names it, source applied; it gives the identity. */
+/* content becomes the package's, and is closed when this fails: ERR_IO for lines that are not what they should be, ERR_INVALID
+ * for a reference that is none. reference: as the install names it, source applied; it gives the identity. */
 int package_load(struct content *content, str reference, struct package **ret, struct err *err);
 struct package *package_ref(const struct package *p);
 /* Takes NULL. */

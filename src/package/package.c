@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "package/load.h"
+
+#include "oci/reference.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    MAX_PATH = 1024,
+    MAX_VERSION = 128, /* as a tag */
+};
+
+/* A package with what it owns. */
+struct block {
+    struct package package;
+    struct arena arena;
+    struct content *content;
+    atomic_size_t refs;
+};
+
+/* ---- Format A: files of .registry/. ---- */
+
+static const struct field_rule group_rules[] = {
+    {"title", FIELD_TEXT, FIELDS_LINE, NULL, 0},         {"category", FIELD_TEXT, FIELDS_LINE, NULL, 0},
+    {"overviewShort", FIELD_TEXT, FIELDS_TEXT, NULL, 0}, {"overview", FIELD_TEXT, FIELDS_TEXT, NULL, 0},
+    {"readme", FIELD_TEXT, FIELDS_TEXT, NULL, 0},        {"apiVersion", FIELD_IGNORED, 0, NULL, 0},
+};
+
+static const struct field_rule resource_rules[] = {
+    {"id", FIELD_TEXT, FIELDS_LINE, NULL, 0},
+    {"title", FIELD_TEXT, FIELDS_LINE, NULL, 0},
+    {"titlePlural", FIELD_TEXT, FIELDS_LINE, NULL, 0},
+    {"category", FIELD_TEXT, FIELDS_LINE, NULL, 0},
+    {"overviewShort", FIELD_TEXT, FIELDS_TEXT, NULL, 0},
+    {"overview", FIELD_TEXT, FIELDS_TEXT, NULL, 0},
+    {"readme", FIELD_TEXT, FIELDS_TEXT, NULL, 0},
+    {"apiVersion", FIELD_IGNORED, 0, NULL, 0},
+};
+
+static void read_group(struct load *l, const struct load_document *d)
+{
+    struct fields_reader reader = load_fields(l, d->path);
+    struct json fields = fields_read(&reader, d->json, group_rules, sizeof group_rules / sizeof *group_rules);
+    describe_group(&l->describe, d->path, &fields);
+}
+
+static void read_resource(struct load *l, const struct load_document *d)
+{
+    struct fields_reader reader = load_fields(l, d->path);
+    struct json fields = fields_read(&reader, d->json, resource_rules, sizeof resource_rules / sizeof *resource_rules);
+    describe_resource(&l->describe, d->path, &fields);
+}
+
+static void read_document(struct load *l, enum package_role role, const struct load_document *d)
+{
+    switch (role) {
+    case PACKAGE_ROLE_STREAM:
+        load_xpkg(l, d);
+        break;
+    case PACKAGE_ROLE_APP:
+        load_app(l, d);
+        break;
+    case PACKAGE_ROLE_INSTALL:
+        load_install(l, d);
+        break;
+    case PACKAGE_ROLE_GROUP:
+        read_group(l, d);
+        break;
+    case PACKAGE_ROLE_RESOURCE:
+        read_resource(l, d);
+        break;
+    case PACKAGE_ROLE_CRD:
+        load_crd(l, d);
+        break;
+    case PACKAGE_ROLE_BEHAVIOR:
+        findings_add(l->findings, INVALID_PACKAGE, "%.*s: must not be there: templating packages are not supported",
+                     STR(d->path));
+        break;
+    case PACKAGE_ROLE_RBAC:
+        findings_add(l->findings, INVALID_PACKAGE,
+                     "%.*s: must not be there: what a package may do follows from its CRDs and dependsOn",
+                     STR(d->path));
+        break;
+    case PACKAGE_ROLE_NONE:
+    case PACKAGE_ROLE_UI_SCHEMA:
+    case PACKAGE_ROLE_ICON:
+        break;
+    }
+}
+
+/* ---- Lines. ---- */
+
+static int senseless(struct err *err, const char *what)
+{
+    return err_set(err, ERR_IO, "a line of the package %s", what);
+}
+
+static bool is_path_fine(struct load *l, str path)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < path.n; i++)
+        depth += path.p[i] == '/';
+    if (path.n <= MAX_PATH && depth <= DESCRIBE_MAX_FOLDERS)
+        return true;
+    findings_add(l->findings, INVALID_PACKAGE, "%.*s: lies too deep: at most %d folders and %d bytes",
+                 STR(fields_shown(l->line, path)), DESCRIBE_MAX_FOLDERS, MAX_PATH);
+    return false;
+}
+
+/* What the line must have for a file of this kind; NULL if it has not. */
+static const struct json *payload(const struct json *line, enum package_file kind)
+{
+    static const char *const names[] = {
+        [PACKAGE_FILE_YAML] = "document", [PACKAGE_FILE_TEXT] = "text", [PACKAGE_FILE_BINARY] = "base64"};
+    const struct json *v = json_get(line, str_of(names[kind]));
+    return kind == PACKAGE_FILE_YAML || json_is_str(v) ? v : NULL;
+}
+
+static int read_file(struct load *l, const struct content_line *line, str path, struct err *err)
+{
+    enum package_file kind = package_file_kind(path);
+    enum package_role role = package_file_role(path);
+    if (kind == PACKAGE_FILE_NONE)
+        return 0;
+    const struct json *v = payload(&line->json, kind);
+    if (v == NULL)
+        return senseless(err, "does not say what its file holds");
+    if (role == PACKAGE_ROLE_STREAM)
+        l->has_xpkg = true;
+    else
+        l->has_registry = true;
+    if (!is_path_fine(l, path))
+        return 0;
+    struct load_document d = {path, v, line->offset, line->bytes};
+    if (role == PACKAGE_ROLE_ICON)
+        describe_icon(&l->describe, path, json_text(v));
+    else if (role == PACKAGE_ROLE_UI_SCHEMA)
+        describe_ui(&l->describe, path, json_text(v));
+    else
+        read_document(l, role, &d);
+    return 0;
+}
+
+static int read_manifest(struct load *l, const struct json *manifest, struct err *err)
+{
+    struct oci_digest digest;
+    str text = json_get_text(manifest, S("digest"));
+    if (l->package->digest.n || !oci_digest_parse(text, &digest))
+        return senseless(err, "does not say which image it is of");
+    l->package->digest = str_dup(l->keep, text);
+    return 0;
+}
+
+static int read_line(struct load *l, const struct content_line *line, struct err *err)
+{
+    const struct json *manifest = json_get(&line->json, S("manifest")), *path = json_get(&line->json, S("path"));
+    if (manifest || l->package->digest.n == 0)
+        return read_manifest(l, manifest, err);
+    if (json_is_str(path))
+        return read_file(l, line, json_text(path), err);
+    return json_get(&line->json, S("end")) ? 0 : senseless(err, "is none of those there can be");
+}
+
+static int read_lines(struct load *l, struct content *content, struct err *err)
+{
+    struct content_line line;
+    int code;
+    while ((code = content_next(content, l->line, &line, err)) > 0) {
+        if ((code = read_line(l, &line, err)) < 0)
+            return code;
+        arena_reset(l->line);
+    }
+    if (code == 0 && l->package->digest.n == 0)
+        return err_set(err, ERR_IO, "the package has no manifest");
+    return code;
+}
+
+/* ---- The whole. ---- */
+
+static void check_format(struct load *l)
+{
+    struct package *p = l->package;
+    p->format = l->has_xpkg && !l->has_registry ? PACKAGE_FORMAT_XPKG : PACKAGE_FORMAT_REGISTRY;
+    if (l->has_xpkg && l->has_registry)
+        findings_add(l->findings, INVALID_PACKAGE,
+                     "the image must be either a .registry folder or a package.yaml, but has both");
+    else if (l->has_xpkg)
+        load_xpkg_end(l);
+    else if (l->app.n == 0)
+        findings_add(l->findings, INVALID_PACKAGE, "Package does not contain an app.yaml file");
+}
+
+static bool is_version(str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_alnum && c != '.' && c != '-' && c != '_' && c != '+')
+            return false;
+    }
+    return s.n <= MAX_VERSION;
+}
+
+/* The version becomes a part of names, between colons. */
+static void set_identity(struct load *l, const struct oci_reference *reference)
+{
+    struct package *p = l->package;
+    struct oci_digest digest;
+    oci_digest_parse(p->digest, &digest);
+    if (!is_version(l->version)) {
+        findings_add(
+            l->findings, INVALID_PACKAGE,
+            "%.*s: version: must be at most %d letters, digits, dots, dashes, underscores and plus signs, but is %.*s",
+            STR(l->app), MAX_VERSION, STR(fields_shown(l->line, l->version)));
+        l->version = (str){0};
+    }
+    struct oci_identity id = oci_reference_identity(l->line, reference, l->version, &digest);
+    p->repo = str_dup(l->keep, id.repo);
+    p->name = str_dup(l->keep, id.name);
+    p->version = str_dup(l->keep, id.version);
+    p->family = str_fmt(l->keep, "%.*s:%.*s", STR(id.repo), STR(id.name));
+}
+
+static void finish_metadata(struct load *l)
+{
+    struct package *p = l->package;
+    if (!json_is_obj(&p->metadata))
+        p->metadata = json_obj();
+    struct json icons = describe_icons(&l->describe), *own = json_get_mut(&p->metadata, S("icons"));
+    for (size_t i = 0; own && i < icons.n; i++)
+        json_push(l->keep, own, icons.items[i]);
+    if (!own && icons.n)
+        json_add(l->keep, &p->metadata, S("icons"), icons);
+    json_set(l->keep, &p->metadata, S("version"), json_str(p->version));
+    json_set(l->keep, &p->metadata, S("permissionScope"),
+             json_str(p->scope == PACKAGE_CLUSTER ? S("Cluster") : S("Namespaced")));
+}
+
+static int load_all(struct load *l, struct content *content, const struct oci_reference *reference, struct err *err)
+{
+    int code = read_lines(l, content, err);
+    if (code < 0)
+        return code;
+    check_format(l);
+    load_crds_end(l);
+    set_identity(l, reference);
+    finish_metadata(l);
+    l->package->dependencies = l->dependencies.p;
+    l->package->n_dependencies = l->dependencies.n;
+    l->package->requirements = l->requirements.p;
+    l->package->n_requirements = l->requirements.n;
+    return 0;
+}
+
+static struct block *make_block(struct content *content)
+{
+    struct block *b = calloc(1, sizeof *b);
+    if (!b)
+        abort();
+    b->content = content;
+    atomic_init(&b->refs, 1);
+    b->package.findings.arena = &b->arena;
+    b->package.warnings.arena = &b->arena;
+    return b;
+}
+
+int package_load(struct content *content, str reference, struct package **ret, struct err *err)
+{
+    struct block *b = make_block(content);
+    struct arena line ARENA_SCOPE = {0}, while_loading ARENA_SCOPE = {0};
+    struct load l = {
+        .package = &b->package,
+        .keep = &b->arena,
+        .while_loading = &while_loading,
+        .line = &line,
+        .findings = &b->package.findings,
+        .warnings = &b->package.warnings,
+    };
+    struct oci_reference parsed;
+    describe_init(&l.describe, &b->arena, &while_loading, l.warnings);
+    int code = oci_reference_parse(reference, &parsed, err);
+    if (code == 0)
+        code = load_all(&l, content, &parsed, err);
+    describe_done(&l.describe);
+    buf_done(&l.text);
+    if (code < 0)
+        package_unref(&b->package);
+    else
+        *ret = &b->package;
+    return code;
+}
+
+/* ---- Afterwards. ---- */
+
+static struct block *block_of(const struct package *p)
+{
+    return (struct block *)(uintptr_t)p; /* its first member; counting is no change of the package */
+}
+
+struct package *package_ref(const struct package *p)
+{
+    atomic_fetch_add_explicit(&block_of(p)->refs, 1, memory_order_relaxed);
+    return &block_of(p)->package;
+}
+
+void package_unref(const struct package *p)
+{
+    if (!p || atomic_fetch_sub_explicit(&block_of(p)->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    struct block *b = block_of(p);
+    content_close(b->content);
+    arena_done(&b->arena);
+    free(b);
+}
+
+int package_crd_body(const struct package *p, const struct package_crd *crd, struct arena *a, struct json *ret,
+                     struct err *err)
+{
+    struct json document;
+    struct crd_checked checked;
+    struct findings findings = {.arena = a}, warnings = {.arena = a};
+    int code = content_document(block_of(p)->content, a, crd->offset, &document, err);
+    if (code < 0)
+        return err_wrap(err, "CRD %.*s", STR(crd->info.name));
+    if (!crd_check(a, &document, &checked, &findings, &warnings) || !str_eq(checked.info.name, crd->info.name))
+        return err_set(err, ERR_IO, "CRD %.*s: is not what it was when the package was read", STR(crd->info.name));
+    *ret = checked.crd;
+    return 0;
+}
+
+static int compare_name(const void *name, const void *crd)
+{
+    return str_cmp(*(const str *)name, ((const struct package_crd *)crd)->info.name);
+}
+
+const struct package_crd *package_find_crd(const struct package *p, str name)
+{
+    return p->n_crds ? bsearch(&name, p->crds, p->n_crds, sizeof *p->crds, compare_name) : NULL;
+}
