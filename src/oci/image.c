@@ -75,6 +75,11 @@ struct unpacking {
     struct err fault; /* the first thing wrong with the content */
 };
 
+static int report(const struct unpacking *u, struct err *err)
+{
+    return err_set(err, u->fault.code, "%s", u->fault.msg);
+}
+
 static int take_unpacked(void *ctx, str piece, struct err *err)
 {
     struct unpacking *u = ctx;
@@ -83,17 +88,15 @@ static int take_unpacked(void *ctx, str piece, struct err *err)
     return tar_feed(u->tar, piece, err);
 }
 
-/* When the content makes no sense the rest is still read, for the digest: if that is wrong it is the better answer. But nobody has to
- * sit through a bomb. */
+/* When the content makes no sense the rest is still read, for the digest: if that is wrong it is the better answer. But nobody
+ * has to sit through a bomb. */
 static int take_packed(void *ctx, str piece, struct err *err)
 {
     struct unpacking *u = ctx;
     if (u->fault.code)
         return 0;
     int code = oci_layer_feed(u->layer, piece, &u->fault);
-    if (code == 0 || code == ERR_INVALID)
-        return 0;
-    return err_set(err, u->fault.code, "%s", u->fault.msg);
+    return code == 0 || code == ERR_INVALID ? 0 : report(u, err);
 }
 
 static int check_unpacked(struct unpacking *u, const struct oci_digest *diff_id, struct err *err)
@@ -101,7 +104,7 @@ static int check_unpacked(struct unpacking *u, const struct oci_digest *diff_id,
     struct arena scratch ARENA_SCOPE = {0};
     int code;
     if (u->fault.code)
-        return err_set(err, u->fault.code, "%s", u->fault.msg);
+        return report(u, err);
     if ((code = oci_layer_finish(u->layer, err)) < 0 || (code = tar_finish(u->tar, err)) < 0)
         return code;
     if (u->hash == NULL)
@@ -117,9 +120,12 @@ static int read_layer(struct oci_source *s, const struct oci_descriptor *layer, 
                       struct unpacking *u, uint64_t *budget, struct err *err)
 {
     int code = oci_layer_new(layer->media_type, (struct oci_sink){take_unpacked, u}, budget, &u->layer, err);
-    if (code == 0)
-        code = oci_source_blob(s, layer, (struct oci_sink){take_packed, u}, err);
-    return code < 0 ? code : check_unpacked(u, diff_id, err);
+    if (code < 0)
+        return code;
+    code = oci_source_blob(s, layer, (struct oci_sink){take_packed, u}, err);
+    if (code < 0) /* the source's words, unless it was stopped from here */
+        return u->fault.code && u->fault.code != ERR_INVALID ? report(u, err) : code;
+    return check_unpacked(u, diff_id, err);
 }
 
 static int unpack_layer(struct oci_source *s, const struct oci_image *image, size_t i, struct oci_flatten *flatten,
