@@ -20,6 +20,7 @@
 #include "manager/rbac.h"
 #include "net/address.h"
 #include "net/signals.h"
+#include "package/crds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -356,6 +357,12 @@ static void print_rbac(const struct manager_options *o)
     buf_done(&text);
 }
 
+static void print_crds(void)
+{
+    for (size_t i = 0; i < package_crds_n; i++)
+        (void)printf("---\n%.*s", STR(package_crds[i]));
+}
+
 int manager_run(int argc, char **argv)
 {
     struct manager m = {0};
@@ -370,6 +377,8 @@ int manager_run(int argc, char **argv)
         (void)fputs(manager_usage, stdout);
     else if (m.options.is_print_rbac)
         print_rbac(&m.options);
+    else if (m.options.is_print_crds)
+        print_crds();
     else
         return serve(&m);
     return CLI_OK;

@@ -14,6 +14,7 @@
 const char manager_usage[] =
     "Usage: reeve manager [--kubeconfig FILE] [--context NAME] --controllers LIST [--listen HOST:PORT]\n"
     "       reeve manager --print-rbac --controllers LIST\n"
+    "       reeve manager --print-crds\n"
     "\n"
     "Runs controllers against any Kubernetes API server, inside the cluster or outside. Of several managers one acts; the\n"
     "others take over when it ends.\n"
@@ -34,6 +35,7 @@ const char manager_usage[] =
     "      --renew-deadline TIME   after which one that cannot renew its lease stops acting  [10s]\n"
     "      --retry-period TIME     between two looks at the lease  [2s]\n"
     "      --print-rbac            show the roles that the chosen controllers need, and their bindings, and do nothing else\n"
+    "      --print-crds            show the CustomResourceDefinitions of Reeve's own kinds, and do nothing else\n"
     "  -v, --verbose               log more\n"
     "  -q, --quiet                 log only what is wrong\n"
     "  -h, --help                  show this text\n"
@@ -138,6 +140,7 @@ enum {
     FLAG_RENEW_DEADLINE,
     FLAG_RETRY_PERIOD,
     FLAG_PRINT_RBAC,
+    FLAG_PRINT_CRDS,
 };
 
 static const struct option flags[] = {
@@ -153,6 +156,7 @@ static const struct option flags[] = {
     {"renew-deadline", required_argument, NULL, FLAG_RENEW_DEADLINE},
     {"retry-period", required_argument, NULL, FLAG_RETRY_PERIOD},
     {"print-rbac", no_argument, NULL, FLAG_PRINT_RBAC},
+    {"print-crds", no_argument, NULL, FLAG_PRINT_CRDS},
     {"verbose", no_argument, NULL, 'v'},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
@@ -207,6 +211,9 @@ static int take_flag(int c, const char *value, struct manager_options *o, struct
         return take_duration("retry-period", value, &o->retry_ns, err);
     case FLAG_PRINT_RBAC:
         o->is_print_rbac = true;
+        return 0;
+    case FLAG_PRINT_CRDS:
+        o->is_print_crds = true;
         return 0;
     case 'v':
         o->level = LOG_DEBUG;
@@ -284,7 +291,7 @@ int manager_options_read(int argc, char **argv, struct manager_options *ret, str
     o.kubeconfig = str_of(kubeconfig);
     int code = read_flags(argc, argv, &o, &w, err);
     w.listen = w.listen ? w.listen : "127.0.0.1:8085";
-    if (code == 0 && !o.is_help)
+    if (code == 0 && !o.is_help && !o.is_print_crds)
         code = understand(&o, &w, err);
     if (code == 0)
         *ret = o;

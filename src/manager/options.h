@@ -23,7 +23,7 @@ struct manager_options {
     int64_t lease_ns, deadline_ns, retry_ns;
     const char *root_ca_file; /* NULL: the CA by which the server itself is believed */
     enum log_level level;
-    bool no_election, is_print_rbac, is_help;
+    bool no_election, is_print_rbac, is_print_crds, is_help;
 };
 
 extern const char manager_usage[];

@@ -77,7 +77,7 @@ def pod_is_restricted():
 
 def chart_is_kustomize():
     """The same objects, but for the namespace, which Helm makes."""
-    rendered = documents(output('helm', 'template', 'reeve', CHART, '--namespace', 'reeve-system'))
+    rendered = documents(output('helm', 'template', 'reeve', CHART, '--namespace', 'reeve-system', '--include-crds'))
     base = documents(output('kubectl', 'kustomize', KUSTOMIZE))
     base.pop(('Namespace', 'reeve-system'))
     rendered['Deployment', 'reeve-manager']['spec']['template']['spec']['containers'][0].pop('imagePullPolicy')
