@@ -33,6 +33,10 @@ struct api_options {
     void *connections_ctx;
     void (*metrics)(void *ctx, struct buf *b); /* what else /metrics tells; NULL: nothing */
     void *metrics_ctx;
+    /* Objects, each as YAML, that are in place before ready is called: made, or repaired where they say otherwise; what others
+     * have added (labels, annotations) stays. Of built-in kinds. They live until then. */
+    const str *own;
+    size_t n_own;
     bool no_aggregation; /* the rules of aggregated roles are what somebody has stored, not what they select */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/seed.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "api/loopback.h"
@@ -8,6 +9,7 @@
 #include "authz/bootstrap.h"
 #include "object/object.h"
 #include "object/status.h"
+#include "json/yaml.h"
 
 struct seed {
     struct loop_work start;
@@ -53,15 +55,21 @@ static void answered(void *ctx, int status, struct http_headers headers, str bod
     step_done(s);
 }
 
+static void send(struct seed *s, struct loopback_call c)
+{
+    c.who = loopback_self();
+    c.done = answered;
+    c.ctx = s;
+    s->waiting++;
+    loopback_start(s->api, &c);
+}
+
 static void call(struct seed *s, str method, str target, const struct json *object)
 {
     struct buf body = {0};
     if (object)
         json_encode(&body, object, 0);
-    struct loopback_call c = {
-        .who = loopback_self(), .method = method, .target = target, .body = buf_str(&body), .done = answered, .ctx = s};
-    s->waiting++;
-    loopback_start(s->api, &c);
+    send(s, (struct loopback_call){.method = method, .target = target, .body = buf_str(&body)});
     buf_done(&body);
 }
 
@@ -137,7 +145,7 @@ static void seed_authentication(struct seed *s)
     call(s, S("POST"), S("/api/v1/namespaces/kube-system/configmaps"), &map);
 }
 
-/* ---- Default roles and bindings. ---- */
+/* ---- Where objects are. ---- */
 
 static str collection_of(struct arena *a, const struct kind *kind, const struct json *object)
 {
@@ -155,6 +163,56 @@ static str path_of(struct arena *a, const struct kind *kind, const struct json *
     percent_encode(&b, object_name(object));
     return buf_str(&b);
 }
+
+/* ---- What the owner of the server wants. ---- */
+
+/* Whether all that is wanted is there already: lists as long, objects with these members at least. */
+static bool has(const struct json *have, const struct json *want)
+{
+    if (json_is_obj(want)) {
+        json_each_member(want, m)
+        {
+            if (!has(json_get(have, json_key(m)), &m->val))
+                return false;
+        }
+        return json_is_obj(have);
+    }
+    if (!json_is_arr(want))
+        return have && json_equal(have, want);
+    if (!json_is_arr(have) || json_len(have) != json_len(want))
+        return false;
+    const struct json *mine = have->items;
+    json_each_item(want, item)
+    {
+        if (!has(mine++, item))
+            return false;
+    }
+    return true;
+}
+
+static void seed_object(struct seed *s, str yaml)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json wanted, existing;
+    int code = yaml_decode(&scratch, yaml, NULL, NULL, &wanted, NULL);
+    assert(code == 0 && "it is of this program");
+    const struct kind *kind = kind_builtin_by_body(object_api_version(&wanted), object_kind(&wanted));
+    str namespace = object_namespace(&wanted), name = object_name(&wanted);
+    if (value_get(s->api, &scratch, kind, namespace, name, &existing, NULL, NULL) == 0 && has(&existing, &wanted))
+        return;
+    str target = str_fmt(&scratch, "%.*s?fieldManager=reeve&force=true", STR(path_of(&scratch, kind, &wanted)));
+    send(s,
+         (struct loopback_call){
+             .method = S("PATCH"), .target = target, .content_type = S("application/apply-patch+yaml"), .body = yaml});
+}
+
+static void seed_own(struct seed *s)
+{
+    for (size_t i = 0; i < s->api->options.n_own; i++)
+        seed_object(s, s->api->options.own[i]);
+}
+
+/* ---- Default roles and bindings. ---- */
 
 static void seed_role(struct seed *s, const struct json *wanted)
 {
@@ -191,6 +249,7 @@ static void seed_roles(struct seed *s)
 /* A second look makes what the first one had to delete (a roleRef cannot change), and is nothing otherwise. */
 static void seed_roles_again(struct seed *s)
 {
+    s->next = seed_own;
     for (size_t i = 0; i < bootstrap_count(); i++) {
         struct arena scratch ARENA_SCOPE = {0};
         struct json wanted = bootstrap_object(&scratch, i);

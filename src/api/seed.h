@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: what every server starts with: its namespaces, the default roles and bindings, what clients look for in kube-system.
- *       Missing ones are made, those marked for it are repaired.
+ *       Missing ones are made, those marked for it are repaired. Then what its owner wants besides (api_options.own).
  * Owns: the calls at work until all are answered.
  * Threads: the loop thread.
  * Errors: ready is called with the first thing that went wrong, or NULL. */
