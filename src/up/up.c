@@ -18,6 +18,7 @@
 #include "up/greeting.h"
 #include "up/hosts.h"
 #include "up/options.h"
+#include "up/own.h"
 #include "up/place.h"
 
 #include <errno.h>
@@ -262,6 +263,9 @@ static void on_ready(void *ctx, const struct err *failure)
 
 static int open_api(struct up *u, struct err *err)
 {
+    struct strs own = {0};
+    if (!u->options.no_controllers) /* without them it is a bare API server: nobody here would act on these kinds */
+        own = own_objects(&u->arena);
     u->root_ca = root_ca_new(pki_ca_pem(u->pki));
     struct api_options options = {
         .loop = u->loop,
@@ -272,6 +276,8 @@ static int open_api(struct up *u, struct err *err)
         .signer = u->signer,
         .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki)), /* lives longer than a renewal */
         .address = u->address,
+        .own = own.p,
+        .n_own = own.n,
         .no_aggregation = u->options.no_controllers,
         .metrics = write_metrics,
         .metrics_ctx = u,

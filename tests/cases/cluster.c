@@ -14,6 +14,7 @@
 #include "control/control.h"
 #include "controllers/controllers.h"
 #include "controllers/root_ca.h"
+#include "up/own.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -140,6 +141,15 @@ static int make_signer(struct world *w, struct err *err)
     return code < 0 ? code : token_signer_new(pem_write_key(w->a, key), TOKEN_ISSUER, &w->signer, err);
 }
 
+/* Whether a Kubernetes has none of that name: then its server has Reeve's kinds and the rights of its accounts. */
+static bool is_of_reeve(const char *controller)
+{
+    for (size_t i = 0; i < controllers_count(); i++)
+        if (!controllers_row(i)->in_kubernetes && (!controller || strcmp(controller, controllers_row(i)->name) == 0))
+            return true;
+    return false;
+}
+
 static int open_server(struct world *w, struct err *err)
 {
     snprintf(w->dir, sizeof w->dir, "/tmp/cluster-cases-XXXXXX");
@@ -154,6 +164,9 @@ static int open_server(struct world *w, struct err *err)
         code = loop_new_on(&w->clock, &w->loop, err);
     if (code < 0)
         return code;
+    struct strs own = {0};
+    if (is_of_reeve(w->controller))
+        own = own_objects(w->a);
     struct api_options options = {
         .loop = w->loop,
         .data_dir = w->dir,
@@ -163,6 +176,8 @@ static int open_server(struct world *w, struct err *err)
         .signer = w->signer,
         .address = S("127.0.0.1:6443"),
         .ca_pem = S("-----BEGIN CERTIFICATE-----\n"),
+        .own = own.p,
+        .n_own = own.n,
     };
     code = api_open(&options, ready, w, &w->api, err);
     if (code == 0 && (!wait_for(w, &w->is_ready) || w->has_failed))
