@@ -25,6 +25,9 @@ from urllib.parse import parse_qs, urlsplit
 
 HOP_BY_HOP = {'connection', 'transfer-encoding', 'content-length', 'keep-alive', 'upgrade', 'te', 'trailer'}
 PIECE = 64 * 1024
+# Where managers elect their leader; other leases are objects like all others.
+LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
+LEASE = LEASES + '/reeve-manager'
 
 
 class Request:
@@ -39,9 +42,10 @@ class Request:
         self.is_watch = method == 'GET' and self.query.get('watch', ['0'])[0] not in ('0', 'false')
         self.is_list = method == 'GET' and not self.is_watch
         self.is_write = method in ('POST', 'PUT', 'PATCH', 'DELETE')
-        self.is_lease = '/leases' in self.path
+        self.is_lease = self.path == (LEASES if method == 'POST' else LEASE)
         self.was_faulted = False
         self.status = 0  # of the answer; 0: none
+        self.answer = b''  # its body, if it is about the lease
 
     def __repr__(self):
         return '%s %s' % (self.method, self.target)
@@ -282,7 +286,7 @@ class HttpProxy(Proxy):
             return [request for request in self.requests if request.time >= start and keep(request)]
 
     def writes(self, start=0):
-        """Of objects; leases are not among them: whoever leads renews them all the time."""
+        """Of objects; the lease is not among them: whoever leads renews it all the time."""
         return self.since(start, lambda request: request.is_write and not request.is_lease)
 
     def busiest(self, start):
@@ -350,7 +354,10 @@ users: [{name: proxy, user: {token: unused}}]
             if request.is_watch and answer.status == 200:
                 client.sendall((head + 'Transfer-Encoding: chunked\r\n\r\n').encode())
                 return relay_watch(answer, client, fault)
-            return relay_body(answer.read(), head, client, fault)
+            body = answer.read()
+            if request.is_lease:
+                request.answer = body
+            return relay_body(body, head, client, fault)
         finally:
             self.forget(raw)
             upstream.close()

@@ -12,7 +12,8 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fault_proxy import Answer, CutWatch, Drop, Endless, ErrorEvent, Hold, HttpProxy, TcpProxy, Truncate, status  # noqa: E402
+from fault_proxy import (LEASE, LEASES, Answer, CutWatch, Drop, Endless, ErrorEvent, Hold, HttpProxy, TcpProxy,  # noqa: E402
+                         Truncate, status)
 from reeve_server import Server, Tap  # noqa: E402
 
 MAPS = '/api/v1/namespaces/default/configmaps'
@@ -61,6 +62,19 @@ class HttpFaults:
         writes = self.proxy.writes()
         assert [(one.method, one.path, one.status) for one in writes] == [('POST', MAPS, 201)], writes
         assert self.proxy.busiest(0)[1] == 1
+
+    def knows_the_lease(self):
+        """That of the election. Other leases are objects like all others: whoever empties a namespace deletes them."""
+        other = LEASES.replace('kube-system', 'default')
+        start = time.monotonic()
+        for path in (LEASES, other):
+            assert self.client.ask('POST', path, {'metadata': {'name': 'reeve-manager'}})[0] == 201
+        for method, path in (('GET', LEASE), ('DELETE', LEASE), ('GET', '/apis/coordination.k8s.io/v1/leases'), ('DELETE', other)):
+            assert self.client.ask(method, path)[0] == 200, (method, path)
+        asked = [(one.method, one.path) for one in self.proxy.since(start, lambda request: request.is_lease)]
+        assert asked == [('POST', LEASES), ('GET', LEASE), ('DELETE', LEASE)], asked
+        written = [(one.method, one.path) for one in self.proxy.writes(start)]
+        assert written == [('POST', other), ('DELETE', other)], written
 
     def passes_watches_on_as_they_come(self):
         connection = self.client.connect()

@@ -14,15 +14,17 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cluster_work import ROLES, Work  # noqa: E402
-from fault_proxy import Answer, HttpProxy, status  # noqa: E402
+from fault_proxy import LEASE, Answer, HttpProxy, status  # noqa: E402
 from reeve_manager import Manager, wait_for  # noqa: E402
 from reeve_server import Server, Tap  # noqa: E402
 
-LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/reeve-manager'
 LEASE_SECONDS = 4
-SHORT = ('--lease-duration', '%ds' % LEASE_SECONDS, '--renew-deadline', '2s', '--retry-period', '500ms')
+SHORT = ('--lease-duration', '%ds' % LEASE_SECONDS, '--renew-deadline', '2s')
 # Nobody waits for this one to run out.
-LONG = ('--lease-duration', '1h', '--renew-deadline', '30m', '--retry-period', '500ms')
+LONG = ('--lease-duration', '1h', '--renew-deadline', '30m')
+# Whoever looks often takes the lease as soon as it may: one that took it too early would not be late by chance.
+LEADER, FOLLOWER = ('--retry-period', '500ms'), ('--retry-period', '100ms')
+HISTORY_LINES = 120  # of a test that failed
 
 
 class Candidate:
@@ -40,9 +42,30 @@ class Candidate:
         writes = self.proxy.writes(start)
         return writes[0] if writes else None
 
+    def history(self, start):
+        """What it asked of the lease, and what it learned; looks that showed nothing new are left out."""
+        last = None
+        for request in self.proxy.since(start, lambda request: request.is_lease):
+            line = '%s: %s, answered %d %s' % (self.manager.name, ' '.join((request.method, about(request.body))).strip(),
+                                               request.status, about(request.answer))
+            if line != last:
+                yield request.time, line
+            last = line
+
     def remove(self):
         self.manager.remove()
         self.proxy.close()
+
+
+def about(text):
+    """A Lease, or whatever it is instead, in short."""
+    try:
+        lease = json.loads(text)
+        spec = lease['spec']
+    except (ValueError, KeyError):
+        return text[:200].decode('utf-8', 'replace')
+    return '{%s of %r, renewed %s}' % (lease['metadata'].get('resourceVersion', 'new'), spec.get('holderIdentity', ''),
+                                       spec.get('renewTime', 'never'))
 
 
 class Leaders:
@@ -60,9 +83,9 @@ class Leaders:
         self.server.ask('DELETE', LEASE)
         self.candidates = [Candidate(self.server, self.binary, 'one'), Candidate(self.server, self.binary, 'two')]
         one, two = self.candidates
-        one.manager.start(*flags)
+        one.manager.start(*flags, *LEADER)
         wait_for(self.holder, lambda: 'a leader:\n' + one.manager.read_log())
-        two.manager.start(*flags)
+        two.manager.start(*flags, *FOLLOWER)
         two.manager.wait_ready()
         return one, two
 
@@ -77,6 +100,17 @@ class Leaders:
 
     def holder(self):
         return self.lease().get('holderIdentity') or ''
+
+    def run(self, name):
+        """One test; when it fails, it says how the lease went from hand to hand."""
+        start = time.monotonic()
+        try:
+            getattr(self, name)()
+        except Exception:
+            lines = sorted(line for one in self.candidates for line in one.history(start - LEASE_SECONDS))
+            for when, what in lines[-HISTORY_LINES:]:
+                print('# %.3f %s' % (when, what))
+            raise
 
     def start_round(self):
         self.round += 1
@@ -121,25 +155,25 @@ class Leaders:
         before = self.lease()
         one.manager.kill()
         start = time.monotonic()
-        last = one.renewals()[-1].time
         n = self.start_round()
         self.work.settle(n, two.manager)
         lease = self.lease()
         assert lease['holderIdentity'] not in ('', before['holderIdentity']), lease
         assert lease['leaseTransitions'] == before['leaseTransitions'] + 1, lease
-        self.check_not_before(two, start, last)
+        self.check_not_before(two, start, one.renewals()[-1].time)
 
     @staticmethod
     def check_not_before(two, start, last):
         for what, first in (('took the lease', two.renewals(start)[0]), ('acted', two.first_write(start))):
-            assert first.time >= last + LEASE_SECONDS, 'it %s %.3f s after the last renewal' % (what, first.time - last)
+            assert first.time >= last + LEASE_SECONDS, 'it %s %.3f s after the last renewal at %.3f' % (
+                what, first.time - last, last)
         assert two.first_write(start).time >= two.renewals(start)[0].time, 'it acted before it had the lease'
 
     def the_killed_one_comes_back_and_waits(self):
         one, two = self.candidates
         holder = self.holder()
         start = time.monotonic()
-        one.manager.start(*SHORT)
+        one.manager.start(*SHORT, *LEADER)
         one.manager.wait_ready()
         n = self.start_round()
         self.work.settle(n, two.manager)
@@ -203,11 +237,10 @@ class Leaders:
         holder = self.holder()
         one.proxy.go_away()
         start = time.monotonic()
-        last = one.renewals()[-1].time
         n = self.start_round()
         self.work.settle(n, two.manager)
         assert self.holder() not in ('', holder)
-        self.check_not_before(two, start, last)
+        self.check_not_before(two, start, one.renewals()[-1].time)
         one.proxy.come_back()
         back = time.monotonic()
         wait_for(lambda: one.proxy.since(back, lambda request: request.is_lease and request.status == 200), 'it to look at the lease')
@@ -221,7 +254,7 @@ class Leaders:
         for last, following in ((one, two), (two, one), (one, two)):
             last.manager.stop()
             self.work.settle(self.start_round(), following.manager)
-            last.manager.start(*LONG)
+            last.manager.start(*LONG, *LEADER)
             last.manager.wait_ready()
 
     def both_end_in_peace(self):
@@ -241,7 +274,7 @@ def main():
         for name in ('one_acts', 'lease_says_who_and_how_long', 'leadership_is_in_the_metrics', 'killed',
                      'the_killed_one_comes_back_and_waits', 'released', 'cut_off', 'unreachable', 'handed_back_and_forth',
                      'both_end_in_peace'):
-            tap.run(name.replace('_', ' '), getattr(leaders, name))
+            tap.run(name.replace('_', ' '), leaders.run, name)
         leaders.remove()
         tap.run('the server ends in peace', server.stop)
     finally:

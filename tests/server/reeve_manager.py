@@ -26,7 +26,7 @@ def wait_for(condition, what, seconds=120):
 
 class Manager:
     def __init__(self, binary, folder, proxy, name='manager'):
-        self.binary, self.proxy = binary, proxy
+        self.binary, self.proxy, self.name = binary, proxy, name
         self.kubeconfig = os.path.join(folder, name + '.kubeconfig')
         self.log = os.path.join(folder, name + '.log')
         self.process = None
