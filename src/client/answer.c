@@ -4,6 +4,8 @@
 
 enum { SHOWN_BYTES = 200 }; /* of a text that is not ours */
 
+#define NO_STATUS "the server answered " /* begins the text of what is no Status, or one without a message */
+
 static const struct json_limits limits = {.bytes = CLIENT_ANSWER_BYTES};
 
 /* The beginning of what a proxy or something else that is no API server said, on one line. */
@@ -32,7 +34,7 @@ static int say_failure(const struct json *status, int http, struct err *err)
         code = ERR_INTERNAL; /* it contradicts itself */
     if (message.n)
         return err_set(err, code, "%.*s", STR(message));
-    return err_set(err, code, "the server answered %d", http);
+    return err_set(err, code, NO_STATUS "%d", http);
 }
 
 static int read_failure(struct arena *a, const struct client_reply *r, struct err *err)
@@ -43,7 +45,7 @@ static int read_failure(struct arena *a, const struct client_reply *r, struct er
         str_eq(json_get_text(&status, S("kind")), S("Status")))
         return say_failure(&status, r->status, err);
     str text = shown(a, body);
-    return err_set(err, status_code((str){0}, r->status), "the server answered %d%s%.*s", r->status, text.n ? ": " : "",
+    return err_set(err, status_code((str){0}, r->status), NO_STATUS "%d%s%.*s", r->status, text.n ? ": " : "",
                    STR(text));
 }
 
@@ -67,4 +69,12 @@ int client_reply_read(struct arena *a, const struct client_reply *r, struct json
     if (ret)
         *ret = tree;
     return 0;
+}
+
+/* An err has no more than the text, which is `pods "x" not found` of an object, and not so of a path: `the server could not find the
+ * requested resource`. What is not known to be gone is asked for again, so a server with other words costs no more than that. */
+bool client_is_gone(const struct err *err)
+{
+    str text = str_of(err->msg);
+    return err->code == ERR_NOT_FOUND && str_has_suffix(text, S("\" not found")) && !str_has_prefix(text, S(NO_STATUS));
 }

@@ -173,6 +173,9 @@ struct client_delete_options {
 
 int client_delete(struct client *c, struct arena *a, const struct client_ref *ref,
                   const struct client_delete_options *options, struct json *ret, struct err *err);
+/* Of an error as a verb left it: the server knows the kind and has no such object, or no such namespace. Any other 404 is one of
+ * the way to it: a kind or version that is not served now, or a proxy that does not find the server. */
+bool client_is_gone(const struct err *err);
 /* Any other request whose answer is a JSON object. */
 int client_raw(struct client *c, struct arena *a, const struct client_request *request, struct json *ret,
                struct err *err);

@@ -229,7 +229,7 @@ static int delete_step(struct client *c, struct arena *a, const struct applyset_
     struct client_ref ref = {.resource = &step->resource, .namespace = step->namespace, .name = step->name};
     struct client_delete_options options = {.propagation = S("Background"), .uid = step->uid, .version = step->version};
     int code = client_delete(c, a, &ref, &options, NULL, err);
-    if (code < 0 && code != ERR_NOT_FOUND)
+    if (code < 0 && !client_is_gone(err))
         return err_wrap(err, "delete %.*s \"%.*s\"", STR(step->resource.kind), STR(step->name));
     return 0;
 }

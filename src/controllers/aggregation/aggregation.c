@@ -106,7 +106,7 @@ static int reconcile(void *ctx, struct reconcile *r, struct err *err)
     struct client_ref ref = {.resource = &cluster_roles, .name = r->name};
     struct client_write_options options = {.field_manager = S(FIELD_MANAGER), .force = true};
     int code = client_apply(r->client, r->arena, &ref, &patch, &options, NULL, err);
-    if (code == ERR_NOT_FOUND && str_has_suffix(str_of(err->msg), S("\" not found")))
+    if (code < 0 && client_is_gone(err))
         return 0; /* the role is gone, not only the path to it: the watch will say so */
     return code < 0 ? err_wrap(err, "apply rules of ClusterRole %.*s", STR(r->name)) : 0;
 }

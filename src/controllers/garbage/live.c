@@ -29,13 +29,6 @@ static struct client_ref ref_to(const struct client_resource *resource, const st
         .resource = resource, .namespace = resource->namespaced ? id->namespace : (str){0}, .name = id->name};
 }
 
-/* Kubernetes says `pods "x" not found` of an object, and something else of a path that leads nowhere: a kind or version that is no
- * longer served. Only the first tells that an object is gone. */
-static bool is_about_object(const struct err *err)
-{
-    return str_has_suffix(str_of(err->msg), S("\" not found"));
-}
-
 /* An object with a uid, and the one that was asked for: only such a one can say that another was there before it. */
 static bool is_named(const struct json *object, const struct client_ref *ref)
 {
@@ -57,7 +50,7 @@ enum live_answer live_get(const struct live *l, const struct graph_id *id, struc
     if (code == 0)
         return str_eq(object_uid(ret), id->uid) ? LIVE_THERE : LIVE_GONE;
     if (code == ERR_NOT_FOUND)
-        return is_about_object(err) ? LIVE_GONE : LIVE_UNKNOWN;
+        return client_is_gone(err) ? LIVE_GONE : LIVE_UNKNOWN;
     (void)err_wrap(err, "get %.*s %.*s", STR(id->kind), STR(id->name));
     return LIVE_FAILED;
 }
@@ -95,7 +88,7 @@ int live_delete(const struct live *l, str propagation, struct err *err)
     struct client_ref ref = ref_to(l->resource, id);
     struct client_delete_options options = {.propagation = propagation, .uid = id->uid, .version = object_rv(&l->tree)};
     int code = client_delete(l->r->client, l->r->arena, &ref, &options, NULL, err);
-    if (code == 0 || (code == ERR_NOT_FOUND && is_about_object(err)))
+    if (code == 0 || client_is_gone(err))
         return 0;
     return err_wrap(err, "delete %.*s %.*s", STR(id->kind), STR(id->name));
 }
@@ -146,7 +139,7 @@ int live_drop_owners(const struct live *l, const struct graph_id *id, struct uid
     }
     if (code == ERR_UNSUPPORTED_MEDIA_TYPE)
         code = drop_owners_merge(l, id, owners, err);
-    if (code == 0 || (code == ERR_NOT_FOUND && is_about_object(err)))
+    if (code == 0 || client_is_gone(err))
         return 0;
     return err_wrap(err, "take owners off %.*s %.*s", STR(id->kind), STR(id->name));
 }
@@ -174,7 +167,7 @@ int live_finalize(const struct live *l, str finalizer, struct err *err)
     if (!patch_finalizer(l->r->arena, &l->tree, finalizer, &text))
         return 0;
     int code = patch(l, &l->item.id, CLIENT_PATCH_MERGE, &text, NULL, err);
-    if (code == 0 || (code == ERR_NOT_FOUND && is_about_object(err)))
+    if (code == 0 || client_is_gone(err))
         return 0;
     return err_wrap(err, "take finalizer %.*s off %.*s %.*s", STR(finalizer), STR(l->item.id.kind),
                     STR(l->item.id.name));

@@ -304,6 +304,45 @@ static void answers_become_errors(void **state)
     arena_done(&e.arena);
 }
 
+static void only_an_object_is_gone(void **state)
+{
+#define FAILURE(reason, message) \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" reason "\",\"message\":\"" message "\"}"
+    static const struct {
+        int status;
+        const char *body;
+        bool is_gone;
+    } cases[] = {
+        {404, FAILURE("NotFound", "configmaps \\\"a\\\" not found"), true},
+        {404, FAILURE("NotFound", "deployments.apps \\\"a\\\" not found"), true},
+        {404, FAILURE("NotFound", "namespaces \\\"x\\\" not found"), true},
+        {404, FAILURE("", "configmaps \\\"a\\\" not found"), true},
+        /* A kind or a version that is not served; a Status without a word. */
+        {404, FAILURE("NotFound", "the server could not find the requested resource"), false},
+        {404, FAILURE("NotFound", ""), false},
+        {404, "404 page not found\n", false},
+        /* What is no API server says anything. */
+        {404, "default backend: service \"a\" not found", false},
+        {404, "{\"message\":\"configmaps \\\"a\\\" not found\"}", false},
+        {404, "", false},
+        /* Another error that says so, as an admission webhook may. */
+        {403, FAILURE("Forbidden", "configmaps \\\"a\\\" is forbidden: quota \\\"a\\\" not found"), false},
+        {500, FAILURE("InternalError", "serviceaccounts \\\"a\\\" not found"), false},
+    };
+#undef FAILURE
+    struct world *w = *state;
+    struct errand e = {.ref = {&configmaps, S("x"), S("a"), {0}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_not_equal(answered(w, &e, cases[i].status, cases[i].body), 0);
+        if (client_is_gone(&e.err) != cases[i].is_gone)
+            fail_msg("%s", e.err.msg);
+    }
+    assert_int_equal(run(w, &e, do_get), ERR_NOT_FOUND);
+    assert_true(client_is_gone(&e.err)); /* the test server's own words */
+    assert_false(client_is_gone(&(struct err){0}));
+    arena_done(&e.arena);
+}
+
 /* ---- Lists. ---- */
 
 static void fill(struct world *w)
@@ -435,6 +474,7 @@ int main(void)
         TEST(writes_send_objects),
         TEST(deletions_say_how),
         TEST(answers_become_errors),
+        TEST(only_an_object_is_gone),
         TEST(lists_are_fetched_page_by_page),
         TEST(lists_begin_anew_when_they_expire),
         TEST(lists_that_make_no_sense_are_refused),

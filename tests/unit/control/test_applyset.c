@@ -182,6 +182,29 @@ static void what_is_gone_already_is_deleted(void **state)
     assert_int_equal(e.done, 1);
 }
 
+/* The way to it is, maybe for a moment; it may well be there. */
+static void what_cannot_be_found_is_not_deleted(void **state)
+{
+    static const char *const answers[] = {
+        "404 page not found\n",
+        "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"NotFound\",\"code\":404,\"message\":"
+        "\"the server could not find the requested resource\"}",
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        struct errand e = {0};
+        fake_put(w->fake, MAP("old", OURS));
+        plan(w, &e, (const char *[]){"old", NULL});
+        fake_fault(
+            w->fake,
+            &(struct fake_fault){
+                .type = FAKE_ANSWER, .method = S("DELETE"), .times = 1, .status = 404, .body = str_of(answers[i])});
+        run(w, &e);
+        assert_int_equal(e.code, ERR_NOT_FOUND);
+        assert_int_equal(e.done, 0);
+    }
+}
+
 static void the_first_error_stops_it(void **state)
 {
     struct world *w = *state;
@@ -209,6 +232,7 @@ int main(void)
         TEST(what_is_left_over_is_deleted_as_it_was_seen),
         TEST(what_changed_since_is_not_deleted),
         TEST(what_is_gone_already_is_deleted),
+        TEST(what_cannot_be_found_is_not_deleted),
         TEST(the_first_error_stops_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
