@@ -12,71 +12,16 @@
 
 #include <cmocka.h>
 
-#include "client/fake.h"
 #include "controllers/garbage/absent.h"
 #include "controllers/garbage/patch.h"
 #include "object/object.h"
+#include "world.h"
 
-#define SECOND INT64_C(1000000000)
-enum { QUIET = 10, TURNS = 20000, TURN_NS = 1000000 };
-
-struct world {
-    struct clock_fake time;
-    struct random_fake chance;
-    struct loop *loop;
-    struct fake *fake;
-    struct client *client;
-    struct log log;
-    struct control *control;
-    bool is_stopped;
-    struct arena arena;
-};
-
-static void discard(void *ctx, str line)
-{
-    if (getenv("CASES_LOG"))
-        (void)fprintf(stderr, "%.*s", STR(line));
-}
+enum { QUIET = 10 };
 
 static int set_up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    *w = (struct world){.time = {.wall = INT64_C(1767323045) * SECOND, .mono = SECOND}, .chance = {.state = 3}};
-    struct clock clock = clock_of_fake(&w->time);
-    assert_int_equal(loop_new_on(&clock, &w->loop, NULL), 0);
-    w->fake = fake_new(&(struct fake_options){.loop = w->loop, .clock = clock});
-    w->client = client_new(&(struct client_options){w->loop, fake_transport(w->fake), random_of_fake(&w->chance)});
-    w->log = (struct log){.level = LOG_ERROR, .clock = clock, .write = discard};
-    w->control = control_new(&(struct control_options){w->loop, clock, random_of_fake(&w->chance), &w->log});
-    struct controller_env env = {
-        .control = w->control, .loop = w->loop, .clock = clock, .client = w->client, .reader = w->client};
-    assert_int_equal(garbage_row.add(&env, NULL), 0);
-    *state = w;
-    return 0;
-}
-
-static void on_stopped(void *ctx)
-{
-    struct world *w = ctx;
-    w->is_stopped = true;
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-    control_stop(w->control, on_stopped, w);
-    client_stop(w->client);
-    for (int i = 0; i < TURNS && !w->is_stopped; i++)
-        loop_turn(w->loop, TURN_NS);
-    assert_true(w->is_stopped);
-    control_free(w->control);
-    client_free(w->client);
-    fake_free(w->fake);
-    loop_free(w->loop);
-    arena_done(&w->arena);
-    free(w);
-    return 0;
+    return world_set_up(state, &garbage_row);
 }
 
 /* ---- Time. ---- */
@@ -742,7 +687,7 @@ static void patches_say_what_those_of_kubernetes_say(void **state)
     assert_false(patch_finalizer(&a, &live, S("foregroundDeletion"), &patch));
 }
 
-#define ON_FAKE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define ON_FAKE(test) cmocka_unit_test_setup_teardown(test, set_up, world_tear_down)
 
 int main(void)
 {
