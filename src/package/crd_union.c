@@ -22,13 +22,18 @@ static int by_age(const void *left, const void *right)
     return order ? order : json_compare(l->crd, r->crd);
 }
 
-static const struct crd_source *const *in_order(struct arena *a, const struct crd_source *sources, size_t n)
+/* The sources in order, each once. */
+static void put_in_order(struct crd_union *u, const struct crd_source *sources, size_t n)
 {
-    const struct crd_source **sorted = ARENA_ARRAY(a, const struct crd_source *, n);
+    const struct crd_source **sorted = ARENA_ARRAY(&u->scratch, const struct crd_source *, n);
     for (size_t i = 0; i < n; i++)
         sorted[i] = &sources[i];
     qsort(sorted, n, sizeof *sorted, by_age);
-    return sorted;
+    u->sources = sorted;
+    u->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (u->n == 0 || by_age(&sorted[u->n - 1], &sorted[i]) != 0)
+            sorted[u->n++] = sorted[i];
 }
 
 /* ---- What must be equal ---- */
@@ -281,9 +286,9 @@ bool crd_union(struct arena *a, const struct crd_source *sources, size_t n, stru
                struct findings *conflicts)
 {
     assert(n > 0);
-    struct crd_union u = {.arena = a, .n = n, .conflicts = conflicts};
-    u.sources = in_order(&u.scratch, sources, n);
-    u.name = json_get_text(json_get(u.sources[n - 1]->crd, S("metadata")), S("name"));
+    struct crd_union u = {.arena = a, .conflicts = conflicts};
+    put_in_order(&u, sources, n);
+    u.name = json_get_text(json_get(u.sources[0]->crd, S("metadata")), S("name"));
     struct json all = unite(&u);
     bool is_good = u.n_conflicts == 0;
     if (is_good)

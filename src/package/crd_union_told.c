@@ -7,7 +7,10 @@ enum { SHOWN_MAX = 80, PLACE_MAX = 300 };
 str crd_shown(struct crd_union *u, const struct json *v)
 {
     struct buf b = {.arena = &u->scratch};
-    json_encode(&b, v, JSON_SORTED);
+    if (json_is_str(v))
+        buf_add_quoted(&b, json_text(v));
+    else
+        json_encode(&b, v ? v : &(struct json){0}, JSON_SORTED);
     return finding_shown(&u->scratch, buf_str(&b), SHOWN_MAX);
 }
 

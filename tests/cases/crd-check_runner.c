@@ -5,13 +5,15 @@
  *   --- crd                 a whole document, or with "patch" what is different from a plain one of things.example.org
  *   --- crd repeat=@:253    the same, with every @ replaced by 253 letters a
  *   --- findings            why it is refused, one a line, without "CRD NAME: "; letters a beyond 8 in a row are written a…
- *   --- warnings            what was left out
+ *   --- warnings            what was left out of one that is not refused
  *   --- expect              the definition that goes on
  *   --- expect spec.scope   or a part of it
  *   --- info                what the plan of an install is told
  *   --- same                another document, which must be the same to the API server; "--- other": which must not
  *   --- protected           groups that are protected, one a line;  --- free: groups that are not
  *   --- reserved            labels and annotations no package can set;  --- allowed: which it can
+ *
+ * Lines that begin with # are remarks.
  */
 #include "cases/case.h"
 #include "package/crd_check.h"
@@ -95,6 +97,18 @@ static void check(struct round *r, const struct case_section *at)
         case_fail(r->file, at, "the copy of the info differs");
 }
 
+/* Without remarks. */
+static str plain_lines(struct arena *a, str text)
+{
+    struct buf b = {.arena = a};
+    for (str line; text.n;) {
+        str_cut(text, '\n', &line, &text);
+        if (!str_has_prefix(line, S("#")))
+            buf_fmt(&b, "%.*s\n", STR(line));
+    }
+    return buf_str(&b);
+}
+
 /* Long rows of a are not for reading. */
 static void add_short(struct buf *b, str text)
 {
@@ -118,7 +132,10 @@ static void expect_texts(struct round *r, const struct case_section *at, const s
         add_short(&b, str_has_prefix(f->message, prefix) ? str_from(f->message, prefix.n) : f->message);
     if (found->more)
         buf_fmt(&b, "and %zu more\n", found->more);
-    case_expect(r->file, at, buf_str(&b));
+    if (found == &r->warnings && !r->is_good)
+        case_fail(r->file, at, "refused: %.*s", STR(findings_text(r->file->arena, &r->findings)));
+    case_expect(r->file, &(struct case_section){.text = plain_lines(r->file->arena, at->text), .line = at->line},
+                buf_str(&b));
 }
 
 static void expect_part(struct round *r, const struct case_section *at)
