@@ -25,6 +25,20 @@ int yaml_decode(struct arena *a, str text, const struct json_limits *limits, str
 /* All documents of a stream ("---" between them); empty ones, and null, are left out. Duplicate keys are an error. */
 int yaml_decode_all(struct arena *a, str text, const struct json_limits *limits, json_vec *ret, struct err *err);
 
+/* For streams too long to be held as trees: the limits of the text and of each document in it. */
+struct yaml_each_limits {
+    size_t bytes;      /* of the text */
+    size_t documents;  /* that are not null */
+    size_t characters; /* of one document */
+    uint32_t depth;    /* 0: JSON_MAX_DEPTH */
+};
+
+/* Takes one document, which lives until it returns; index counts from 0. A negative code ends the reading. */
+typedef int (*yaml_each_fn)(void *ctx, size_t index, const struct json *document, struct err *err);
+
+/* As yaml_decode_all, but one document at a time is in memory. */
+int yaml_decode_each(str text, const struct yaml_each_limits *limits, yaml_each_fn fn, void *ctx, struct err *err);
+
 /* As kubectl -o yaml prints it, byte by byte: sorted keys, two spaces, list dashes under their key, literal blocks for text of
  * several lines, long lines broken after column 80, quotes only where YAML 1.1 needs them. Ends with a newline. */
 void yaml_encode(struct buf *b, const struct json *v);

@@ -13,6 +13,7 @@ enum { MAX_DIRECTIVES = 100 }; /* libyaml compares each with all before it */
 struct stream {
     yaml_parser_t parser;
     struct yaml_build build;
+    size_t begin, most; /* where this document begins, and how many characters it may have (0: as many as the text) */
 };
 
 /* Where the reader stopped at bytes it cannot take: it knows only the offset. */
@@ -54,6 +55,7 @@ static int start_document(struct stream *s, const yaml_event_t *e)
     if (version && (version->major != 1 || version->minor != 1))
         return yaml_fail(&s->build, at_mark(e->start_mark), "found incompatible YAML document: version %d.%d, not 1.1",
                          version->major, version->minor);
+    s->begin = e->start_mark.index;
     yaml_build_start(&s->build);
     return 0;
 }
@@ -109,6 +111,9 @@ static int read_document(struct stream *s, str text, bool *ret_end)
             return parse_failed(s, text);
         *ret_end = e.type == YAML_STREAM_END_EVENT;
         int r = take_event(s, &e, &more);
+        if (r == 0 && s->most && !*ret_end && e.end_mark.index - s->begin > s->most)
+            r = err_set(s->build.err, ERR_TOO_LARGE, "yaml: line %zu: document has more than %zu characters",
+                        at_mark(e.start_mark).line, s->most);
         yaml_event_delete(&e);
         if (r < 0)
             return r;
@@ -230,4 +235,70 @@ int yaml_decode_all(struct arena *a, str text, const struct json_limits *limits,
 {
     struct yaml_build build = {.arena = a, .limits = limits ? *limits : (struct json_limits){0}, .err = err};
     return decode(build, text, YAML_MAX_DOCUMENTS, ret);
+}
+
+/* ---- One at a time. ---- */
+
+struct each {
+    const struct yaml_each_limits *limits;
+    yaml_each_fn fn;
+    void *ctx;
+    size_t found;
+};
+
+static int each_document(struct stream *s, str text, struct each *each)
+{
+    for (bool end = false;;) {
+        int r = read_document(s, text, &end);
+        if (r == 0 && !end && !json_is_null(&s->build.root)) {
+            if (each->found == each->limits->documents)
+                return err_set(s->build.err, ERR_TOO_LARGE, "yaml: more than %zu documents", each->found);
+            r = each->fn(each->ctx, each->found++, &s->build.root, s->build.err);
+        }
+        if (r < 0 || end)
+            return r;
+        arena_reset(s->build.arena);
+    }
+}
+
+static int each_yaml(struct yaml_build build, str text, struct each *each)
+{
+    struct stream s = {.build = build, .most = each->limits->characters};
+    if (!yaml_parser_initialize(&s.parser))
+        abort();
+    yaml_parser_set_input_string(&s.parser, (const unsigned char *)(text.n ? text.p : ""), text.n);
+    int r = each_document(&s, text, each);
+    yaml_parser_delete(&s.parser);
+    yaml_build_done(&s.build);
+    return r;
+}
+
+/* A text that starts like JSON and is no longer than one document may be is read by the rules above; it is one, or few. */
+static int each_braces(struct yaml_build build, str text, struct each *each)
+{
+    json_vec found = {0};
+    int r = decode_braces(build, text, each->limits->documents, &found);
+    for (size_t i = 0; r == 0 && i < found.n; i++) {
+        if (!json_is_null(&found.p[i]))
+            r = each->fn(each->ctx, each->found++, &found.p[i], build.err);
+    }
+    return r;
+}
+
+int yaml_decode_each(str text, const struct yaml_each_limits *limits, yaml_each_fn fn, void *ctx, struct err *err)
+{
+    struct arena document ARENA_SCOPE = {0};
+    struct err mine;
+    struct each each = {.limits = limits, .fn = fn, .ctx = ctx};
+    struct yaml_build build = {
+        .arena = &document,
+        .limits = {.bytes = limits->bytes, .depth = limits->depth ? limits->depth : JSON_MAX_DEPTH},
+        .err = err ? err : &mine,
+    };
+    if (text.n > limits->bytes)
+        return err_set(err, ERR_TOO_LARGE, "yaml: %zu bytes are more than the limit of %zu", text.n, limits->bytes);
+    if (has_many_directives(text))
+        return err_set(err, ERR_TOO_LARGE, "yaml: more than %d directives", MAX_DIRECTIVES);
+    bool braces = text.n <= limits->characters && str_has_prefix(str_trim(skip_bom(text)), S("{"));
+    return braces ? each_braces(build, text, &each) : each_yaml(build, text, &each);
 }

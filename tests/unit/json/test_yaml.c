@@ -131,9 +131,79 @@ static void printed_order_is_the_same_for_any_order_of_keys(void **state)
     }
 }
 
+/* ---- One document at a time. ---- */
+
+static int collect(void *ctx, size_t index, const struct json *document, struct err *err)
+{
+    struct buf *b = ctx;
+    buf_add_uint(b, index);
+    buf_add_char(b, '=');
+    json_encode(b, document, 0);
+    buf_add_char(b, ' ');
+    return b->n > 60 ? err_set(err, ERR_CONFLICT, "enough") : 0;
+}
+
+static int each(str text, struct yaml_each_limits limits, struct buf *b, struct err *err)
+{
+    limits.bytes = limits.bytes ? limits.bytes : 1000;
+    limits.documents = limits.documents ? limits.documents : 10;
+    limits.characters = limits.characters ? limits.characters : 100;
+    b->n = 0;
+    return yaml_decode_each(text, &limits, collect, b, err);
+}
+
+static void documents_come_one_by_one(void **state)
+{
+    const struct yaml_each_limits usual = {0};
+    struct buf b = {0};
+    struct err err;
+    assert_int_equal(each(S("a: &x 1\n---\n# nothing\n---\nb: [2]\n...\n---\n\n---\nc: 3"), usual, &b, &err), 0);
+    assert_true(str_eq(buf_str(&b), S("0={\"a\":1} 1={\"b\":[2]} 2={\"c\":3} ")));
+    assert_int_equal(each(S(" {\"a\": \"\\/\"}"), usual, &b, &err), 0);
+    assert_true(str_eq(buf_str(&b), S("0={\"a\":\"/\"} ")));
+    assert_int_equal(each(S("{a: b}\n---\n{c: d}"), usual, &b, &err), 0);
+    assert_true(str_eq(buf_str(&b), S("0={\"a\":\"b\"} 1={\"c\":\"d\"} ")));
+    assert_int_equal(each(S(""), usual, &b, &err), 0);
+    assert_int_equal(b.n, 0);
+    buf_done(&b);
+}
+
+/* An anchor is of its document: what was read before must not be reached any more. */
+static void anchors_end_with_their_document(void **state)
+{
+    struct buf b = {0};
+    struct err err;
+    assert_int_equal(each(S("a: &x {k: v}\n---\nb: *x"), (struct yaml_each_limits){0}, &b, &err), ERR_BAD_REQUEST);
+    assert_true(str_eq(buf_str(&b), S("0={\"a\":{\"k\":\"v\"}} ")));
+    buf_done(&b);
+}
+
+static void reading_one_by_one_ends_at_limits_and_when_told(void **state)
+{
+    struct buf b = {0};
+    struct err err;
+    str three = S("a: 1\n---\na: 2\n---\na: 3\n");
+    assert_int_equal(each(three, (struct yaml_each_limits){.documents = 2}, &b, &err), ERR_TOO_LARGE);
+    assert_string_equal(err.msg, "yaml: more than 2 documents");
+    assert_int_equal(each(three, (struct yaml_each_limits){.bytes = three.n - 1}, &b, &err), ERR_TOO_LARGE);
+    assert_int_equal(each(three, (struct yaml_each_limits){.bytes = three.n}, &b, &err), 0);
+    assert_int_equal(
+        each(S("a: 1\n---\nb: aaaaaaaaaaaaaaaaaaaa"), (struct yaml_each_limits){.characters = 20}, &b, &err),
+        ERR_TOO_LARGE);
+    assert_string_equal(err.msg, "yaml: line 3: document has more than 20 characters");
+    assert_int_equal(each(S("a: [[[[1]]]]"), (struct yaml_each_limits){.depth = 4}, &b, &err), ERR_TOO_LARGE);
+    assert_int_equal(each(S("- 123456789012345678901234567890\n---\n- 123456789012345678901234567890\n---\nc: 1"),
+                          (struct yaml_each_limits){0}, &b, &err),
+                     ERR_CONFLICT);
+    buf_done(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(documents_come_one_by_one),
+        cmocka_unit_test(anchors_end_with_their_document),
+        cmocka_unit_test(reading_one_by_one_ends_at_limits_and_when_told),
         cmocka_unit_test(what_an_alias_stands_for_is_a_copy),
         cmocka_unit_test(trees_do_not_refer_to_the_text),
         cmocka_unit_test(failed_decoding_returns_nothing),
