@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: packages for the rest of Reeve: runs reeve-fetch, a sandboxed child per pull, and keeps what it said by digest.
  * Owns: its children, until they are reaped; the files of the cache directory. An entry owns one open file.
- * Threads: pull, open and stop may be called by any thread at once; an entry belongs to one thread at a time.
+ * Threads: pull, open and stop may be called by any thread at once; an entry belongs to one thread at a time, but for
+ *          fetch_entry_read, which any may call.
  * Errors: struct fetch_failure says the reason for people and whether to try again; the code is ERR_UNAVAILABLE for what may
  *         pass by itself, ERR_INVALID for a package that will stay wrong, ERR_GONE once the fetcher was stopped.
  *
@@ -50,6 +51,8 @@ struct fetcher_options {
     const char *ca_file; /* certificates that registries are checked with; NULL: the system's */
     const struct fetch_mirror *mirrors;
     size_t n_mirrors;
+    const uint16_t *ports; /* of TCP, that registries send us to, besides 443 and their own */
+    size_t n_ports;
     unsigned max_children; /* at once; 0: 8 */
     unsigned max_per_host; /* of those, for one registry, so that one that hangs does not hold up the others; 0: 2 */
     uint64_t cache_bytes;  /* 0: 1 GiB; the entries that were not used for longest go first */

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oci/fetch.h"
+
+#include "oci/child.h"
+#include "oci/fetch_cache.h"
+#include "oci/fetch_gate.h"
+#include "oci/fetch_memory.h"
+#include "oci/layout.h"
+#include "oci/lines.h"
+#include "oci/request.h"
+#include "json/json.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { DEFAULT_CHILDREN = 8, DEFAULT_PER_HOST = 2, HAVE_MAX = 1000 };
+static const uint64_t DEFAULT_CACHE = UINT64_C(1) << 30;
+static const int64_t DEFAULT_TIMEOUT = INT64_C(300) * 1000000000, DEFAULT_REMEMBER = INT64_C(300) * 1000000000;
+/* The child ends by itself before it is ended: then it can say why. */
+static const int64_t GRACE = INT64_C(10) * 1000000000;
+
+/* A question that is being answered; others who ask the same wait for it. */
+struct flight {
+    struct flight *next;
+    str question;
+    unsigned waiting; /* for the end; the last one frees it */
+    bool has_ended;
+    struct oci_digest digest; /* set: all went well */
+    struct fetch_failure failure;
+    struct err err;
+};
+
+struct fetcher {
+    struct arena arena; /* of the options */
+    struct fetcher_options options;
+    struct fetch_cache *cache;
+    int stop; /* an eventfd: readable from fetcher_stop on */
+
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t change;
+    bool is_stopped;
+    struct fetch_gate gate;
+    struct fetch_memory memory;
+    struct flight *flights;
+};
+
+/* One pull. */
+struct pull {
+    struct fetcher *f;
+    struct arena *a;
+    const struct fetch_request *request;
+    struct oci_reference ref; /* normalised */
+    str repository;           /* with its registry: what cache entries are kept apart by */
+    str question;
+    bool in_store;
+    struct fetch_writer *writer;
+    struct lines lines;
+};
+
+const char *fetch_reason_name(enum fetch_reason reason)
+{
+    static const char *const names[] = {
+        [FETCH_PULL_FAILED] = "PullFailed", [FETCH_INVALID_PACKAGE] = "InvalidPackage", [FETCH_STOPPED] = "Stopped"};
+    return names[reason];
+}
+
+/* ---- Life. ---- */
+
+static const char *keep_path(struct fetcher *f, const char *path)
+{
+    return path ? str_cstr(&f->arena, str_of(path)) : NULL;
+}
+
+static void keep_options(struct fetcher *f, const struct fetcher_options *o)
+{
+    struct fetcher_options *k = &f->options;
+    struct fetch_mirror *mirrors = ARENA_ARRAY(&f->arena, struct fetch_mirror, o->n_mirrors);
+    *k = *o;
+    k->program = o->program ? keep_path(f, o->program) : child_find(&f->arena, "reeve-fetch");
+    k->store = keep_path(f, o->store);
+    k->cache = keep_path(f, o->cache);
+    k->ca_file = keep_path(f, o->ca_file);
+    for (size_t i = 0; i < o->n_mirrors; i++)
+        mirrors[i] =
+            (struct fetch_mirror){str_dup(&f->arena, o->mirrors[i].prefix), str_dup(&f->arena, o->mirrors[i].location)};
+    uint16_t *ports = ARENA_ARRAY(&f->arena, uint16_t, o->n_ports);
+    for (size_t i = 0; i < o->n_ports; i++)
+        ports[i] = o->ports[i];
+    k->mirrors = mirrors;
+    k->ports = ports;
+    k->max_children = o->max_children ? o->max_children : DEFAULT_CHILDREN;
+    k->max_per_host = o->max_per_host ? o->max_per_host : DEFAULT_PER_HOST;
+    k->cache_bytes = o->cache_bytes ? o->cache_bytes : DEFAULT_CACHE;
+    k->timeout_ns = o->timeout_ns ? o->timeout_ns : DEFAULT_TIMEOUT;
+    k->clock = o->clock.mono_ns ? o->clock : clock_system;
+}
+
+int fetcher_new(const struct fetcher_options *options, struct fetcher **ret, struct err *err)
+{
+    struct fetch_cache *cache;
+    int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (stop < 0)
+        return err_set(err, ERR_IO, "make an eventfd: %m");
+    int code =
+        fetch_cache_open(options->cache, options->cache_bytes ? options->cache_bytes : DEFAULT_CACHE, &cache, err);
+    if (code < 0) {
+        close(stop);
+        return code;
+    }
+    struct fetcher *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        abort();
+    keep_options(f, options);
+    f->cache = cache;
+    f->stop = stop;
+    f->memory.keep_ns = options->remember_ns ? options->remember_ns : DEFAULT_REMEMBER;
+    fetch_gate_init(&f->gate, f->options.max_children, f->options.max_per_host);
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->change, NULL);
+    *ret = f;
+    return 0;
+}
+
+void fetcher_stop(struct fetcher *f)
+{
+    const uint64_t one = 1;
+    pthread_mutex_lock(&f->lock);
+    f->is_stopped = true;
+    pthread_cond_broadcast(&f->change);
+    pthread_mutex_unlock(&f->lock);
+    ssize_t n = write(f->stop, &one, sizeof one); /* fails only when it is readable already */
+    (void)n;
+}
+
+void fetcher_free(struct fetcher *f)
+{
+    if (f == NULL)
+        return;
+    fetch_gate_done(&f->gate);
+    fetch_memory_done(&f->memory);
+    fetch_cache_close(f->cache);
+    pthread_cond_destroy(&f->change);
+    pthread_mutex_destroy(&f->lock);
+    close(f->stop);
+    arena_done(&f->arena);
+    free(f);
+}
+
+/* ---- The child. ---- */
+
+static int begin_entry(struct pull *p, struct err *err)
+{
+    struct buf line = {.arena = p->a};
+    if (fetch_writer_open(p->f->cache, &p->writer, err) < 0)
+        return err->code;
+    buf_fmt(&line, "{\"manifest\":{\"digest\":\"%.*s\",\"reference\":", STR(oci_digest_format(p->a, &p->lines.digest)));
+    json_encode_str(&line, p->ref.text);
+    buf_add_str(&line, S("}}\n"));
+    return fetch_writer_add(p->writer, buf_str(&line), err);
+}
+
+static int take_line(void *ctx, str line, struct err *err)
+{
+    struct pull *p = ctx;
+    if (p->writer == NULL && begin_entry(p, err) < 0)
+        return err->code;
+    return fetch_writer_add(p->writer, line, err);
+}
+
+static int take_output(void *ctx, str piece, struct err *err)
+{
+    struct pull *p = ctx;
+    return lines_add(&p->lines, piece, err);
+}
+
+static void write_request(struct pull *p, bool say_what_we_have, struct buf *input)
+{
+    const struct fetcher_options *o = &p->f->options;
+    struct oci_request r = {
+        .op = OCI_PULL,
+        .policy = p->in_store ? FETCH_NEVER : p->request->policy,
+        .reference = p->request->reference,
+        .store = str_of(o->store),
+        .ca_file = str_of(o->ca_file),
+        .timeout_ns = o->timeout_ns,
+    };
+    fetch_digests have = {0};
+    if (say_what_we_have)
+        fetch_cache_list(p->f->cache, p->a, p->repository, HAVE_MAX, &have);
+    for (size_t i = 0; i < p->request->n_auths; i++)
+        *vec_push(p->a, &r.auths) = p->request->auths[i];
+    for (size_t i = 0; i < o->n_mirrors; i++)
+        *vec_push(p->a, &r.mirrors) = o->mirrors[i];
+    for (size_t i = 0; i < o->n_ports; i++)
+        *vec_push(p->a, &r.ports) = o->ports[i];
+    for (size_t i = 0; i < have.n; i++)
+        *vec_push(p->a, &r.have) = have.p[i];
+    oci_request_encode(input, &r);
+}
+
+/* What the child ended with, as a failure. A child that breaks may do better another time, or with another package. */
+static int broken(struct fetch_failure *failure, struct err *err)
+{
+    *failure = (struct fetch_failure){FETCH_PULL_FAILED, true};
+    if (err->code == ERR_GONE)
+        *failure = (struct fetch_failure){FETCH_STOPPED, false};
+    else
+        err->code = err->code == ERR_INVALID ? ERR_INVALID : ERR_UNAVAILABLE;
+    return err->code;
+}
+
+static int run_child(struct pull *p, bool say_what_we_have, struct fetch_failure *failure, struct err *err)
+{
+    struct fetcher *f = p->f;
+    struct buf input = {0};
+    if (f->options.program == NULL) {
+        err_set(err, ERR_UNAVAILABLE, "reeve-fetch is not installed: it belongs beside reeve");
+        return broken(failure, err);
+    }
+    write_request(p, say_what_we_have, &input);
+    struct child child = {
+        .program = f->options.program,
+        .input = buf_str(&input),
+        .timeout_ns = f->options.timeout_ns + GRACE,
+        .stop = f->stop,
+        .take = take_output,
+        .ctx = p,
+    };
+    int code =
+        input.n > OCI_REQUEST_MAX ? err_set(err, ERR_INVALID, "pull secrets are too large") : child_run(&child, err);
+    explicit_bzero(input.p, input.cap); /* credentials */
+    buf_done(&input);
+    if (p->lines.state == LINES_ERROR && code != ERR_GONE) {
+        *failure = p->lines.failure;
+        *err = p->lines.error;
+        return err->code;
+    }
+    if (code == 0)
+        code = lines_finish(&p->lines, err);
+    return code < 0 ? broken(failure, err) : 0;
+}
+
+/* One child, its answer kept. *ret_entry is NULL when it says that we have it. */
+static int ask_once(struct pull *p, bool say_what_we_have, struct fetch_entry **ret_entry,
+                    struct fetch_failure *failure, struct err *err)
+{
+    *ret_entry = NULL;
+    lines_init(&p->lines, take_line, p);
+    int code = run_child(p, say_what_we_have, failure, err);
+    if (code == 0 && oci_digest_is_set(&p->lines.digest) && p->ref.digest.n &&
+        !str_eq(p->ref.digest, oci_digest_format(p->a, &p->lines.digest))) {
+        err_set(err, ERR_UNAVAILABLE, "reeve-fetch brought another digest than it was sent for");
+        code = broken(failure, err);
+    }
+    if (code == 0 && !p->lines.is_known) {
+        code = p->writer ? 0 : begin_entry(p, err);
+        code = code < 0 ? code : fetch_writer_commit(p->writer, p->repository, &p->lines.digest, ret_entry, err);
+        code = code < 0 ? broken(failure, err) : 0;
+    }
+    fetch_writer_free(p->writer);
+    p->writer = NULL;
+    lines_done(&p->lines);
+    return code;
+}
+
+/* ---- Who may run. ---- */
+
+/* Is it in the local store? Then no registry is waited for. Whatever is wrong with the store, the child says so. */
+static bool is_in_store(struct pull *p)
+{
+    struct oci_layout *layout;
+    struct oci_layout_names names;
+    struct oci_digest want;
+    bool found = false, by_digest = oci_digest_parse(p->ref.digest, &want);
+    if (p->request->policy == FETCH_NEVER)
+        return true;
+    if (p->request->policy == FETCH_ALWAYS || p->f->options.store == NULL ||
+        oci_layout_open(p->f->options.store, &layout, NULL) < 0)
+        return false;
+    if (by_digest) {
+        found = oci_layout_has_blob(layout, &want);
+    } else if (oci_layout_list(layout, p->a, &names, NULL) == 0) {
+        for (size_t i = 0; !found && i < names.n; i++) {
+            struct oci_reference name;
+            found = oci_reference_parse(names.p[i].name, &name, NULL) == 0 && oci_reference_same(&name, &p->ref);
+        }
+    }
+    oci_layout_free(layout);
+    return found;
+}
+
+static int enter_gate(struct fetcher *f, str host, struct fetch_failure *failure, struct err *err)
+{
+    pthread_mutex_lock(&f->lock);
+    while (!f->is_stopped && !fetch_gate_enter(&f->gate, host))
+        pthread_cond_wait(&f->change, &f->lock);
+    bool is_stopped = f->is_stopped;
+    if (is_stopped)
+        *failure = (struct fetch_failure){FETCH_STOPPED, false};
+    pthread_mutex_unlock(&f->lock);
+    return is_stopped ? err_set(err, ERR_GONE, "stopped") : 0;
+}
+
+static void leave_gate(struct fetcher *f, str host)
+{
+    pthread_mutex_lock(&f->lock);
+    fetch_gate_leave(&f->gate, host);
+    pthread_cond_broadcast(&f->change);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static int ask(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry **ret_entry,
+               struct fetch_failure *failure, struct err *err)
+{
+    p->in_store = is_in_store(p);
+    str host = p->in_store ? (str){0} : p->ref.registry;
+    int code = enter_gate(p->f, host, failure, err);
+    if (code < 0)
+        return code;
+    code = ask_once(p, true, ret_entry, failure, err);
+    if (code == 0 && *ret_entry == NULL &&
+        fetch_cache_get(p->f->cache, p->repository, &p->lines.digest, ret_entry, NULL) < 0)
+        code = ask_once(p, false, ret_entry, failure, err); /* what we said we have was damaged, or has just gone */
+    if (code == 0 && *ret_entry == NULL) {
+        err_set(err, ERR_UNAVAILABLE, "reeve-fetch brought nothing");
+        code = broken(failure, err);
+    }
+    *ret_digest = p->lines.digest;
+    leave_gate(p->f, host);
+    return code;
+}
+
+/* ---- The same question, asked by many. ---- */
+
+static struct flight *find_flight(struct fetcher *f, str question)
+{
+    for (struct flight *it = f->flights; it; it = it->next) {
+        if (str_eq(it->question, question))
+            return it;
+    }
+    return NULL;
+}
+
+static void end_flight(struct flight *flight)
+{
+    if (flight->waiting == 0)
+        free(flight);
+}
+
+/* Waits for somebody else's answer. Under the lock. */
+static int join_flight(struct fetcher *f, struct flight *flight, struct oci_digest *ret, struct fetch_failure *failure,
+                       struct err *err)
+{
+    flight->waiting++;
+    while (!flight->has_ended)
+        pthread_cond_wait(&f->change, &f->lock);
+    flight->waiting--;
+    int code = oci_digest_is_set(&flight->digest) ? 0 : flight->err.code;
+    *ret = flight->digest;
+    if (code < 0) {
+        *failure = flight->failure;
+        *err = flight->err;
+    }
+    end_flight(flight);
+    return code;
+}
+
+/* Asks, for all who want to know. Called and left with the lock held. */
+static int fly(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry **ret_entry,
+               struct fetch_failure *failure, struct err *err)
+{
+    struct fetcher *f = p->f;
+    struct flight *flight = calloc(1, sizeof *flight);
+    if (flight == NULL)
+        abort();
+    flight->question = p->question;
+    flight->next = f->flights;
+    f->flights = flight;
+    pthread_mutex_unlock(&f->lock);
+    struct fetch_store_state store = fetch_store_look(f->options.store);
+    int code = ask(p, ret_digest, ret_entry, failure, err);
+    pthread_mutex_lock(&f->lock);
+    for (struct flight **at = &f->flights; *at; at = &(*at)->next) {
+        if (*at == flight) {
+            *at = flight->next;
+            break;
+        }
+    }
+    flight->has_ended = true;
+    if (code == 0) {
+        flight->digest = *ret_digest;
+        fetch_memory_put(&f->memory, p->question, &store, f->options.clock.mono_ns(f->options.clock.ctx), ret_digest);
+    } else {
+        flight->failure = *failure;
+        flight->err = *err;
+    }
+    pthread_cond_broadcast(&f->change);
+    end_flight(flight);
+    return code;
+}
+
+/* From memory, from another who asks the same, or from a child. *ret_entry may be NULL: then it is in the cache. */
+static int answer(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry **ret_entry,
+                  struct fetch_failure *failure, struct err *err)
+{
+    struct fetcher *f = p->f;
+    struct flight *flight;
+    struct fetch_store_state store = fetch_store_look(f->options.store);
+    bool is_always = p->request->policy == FETCH_ALWAYS;
+    int code = 0;
+    *ret_entry = NULL;
+    pthread_mutex_lock(&f->lock);
+    if (f->is_stopped) {
+        *failure = (struct fetch_failure){FETCH_STOPPED, false};
+        code = err_set(err, ERR_GONE, "stopped");
+    } else if (is_always || !fetch_memory_get(&f->memory, p->question, &store,
+                                              f->options.clock.mono_ns(f->options.clock.ctx), ret_digest)) {
+        if (!is_always && (flight = find_flight(f, p->question)))
+            code = join_flight(f, flight, ret_digest, failure, err);
+        else
+            code = fly(p, ret_digest, ret_entry, failure, err);
+    }
+    pthread_mutex_unlock(&f->lock);
+    return code;
+}
+
+/* Policy, name, and a digest of the credentials. */
+static str question_of(struct pull *p)
+{
+    struct oci_hash *hash = oci_hash_new(OCI_SHA256);
+    for (size_t i = 0; i < p->request->n_auths; i++) {
+        const uint64_t n = p->request->auths[i].n;
+        oci_hash_add(hash, (str){(const char *)&n, sizeof n});
+        oci_hash_add(hash, p->request->auths[i]);
+    }
+    struct oci_digest auths = oci_hash_finish(hash);
+    oci_hash_free(hash);
+    return str_fmt(p->a, "%d %.*s %.*s", p->request->policy, STR(p->ref.text), STR(oci_digest_hex(p->a, &auths)));
+}
+
+static int read_reference(struct arena *a, str text, struct oci_reference *ret, str *ret_repository, struct err *err)
+{
+    struct oci_reference ref;
+    if (text.n > FETCH_MAX_REFERENCE)
+        return err_set(err, ERR_INVALID, "reference has more than %d bytes", FETCH_MAX_REFERENCE);
+    if (oci_reference_parse(text, &ref, err) < 0)
+        return err->code;
+    *ret = oci_reference_normalize(a, &ref);
+    *ret_repository = str_fmt(a, "%.*s/%.*s", STR(ret->registry), STR(ret->path));
+    return 0;
+}
+
+int fetch_pull(struct fetcher *f, struct arena *a, const struct fetch_request *request, struct fetch_result *ret,
+               struct fetch_failure *failure, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct pull p = {.f = f, .a = &scratch, .request = request};
+    struct fetch_entry *entry = NULL;
+    struct oci_digest digest;
+    struct fetch_failure unwanted;
+    struct err mine;
+    failure = failure ? failure : &unwanted;
+    err = err ? err : &mine;
+    if (read_reference(&scratch, request->reference, &p.ref, &p.repository, err) < 0) {
+        *failure = (struct fetch_failure){FETCH_PULL_FAILED, false};
+        return err->code;
+    }
+    p.question = question_of(&p);
+    for (int attempts = 0; attempts < 3; attempts++) {
+        int code = answer(&p, &digest, &entry, failure, err);
+        if (code < 0)
+            return code;
+        if (entry == NULL && fetch_cache_get(f->cache, p.repository, &digest, &entry, err) < 0) {
+            /* It was thrown out of the cache meanwhile. */
+            pthread_mutex_lock(&f->lock);
+            fetch_memory_forget(&f->memory, p.question);
+            pthread_mutex_unlock(&f->lock);
+            continue;
+        }
+        *ret = (struct fetch_result){.digest = oci_digest_format(a, &digest), .entry = entry};
+        return 0;
+    }
+    return broken(failure, err);
+}
+
+int fetch_open(struct fetcher *f, str reference, str digest, struct fetch_entry **ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct oci_reference ref;
+    struct oci_digest want;
+    str repository;
+    if (read_reference(&scratch, reference, &ref, &repository, err) < 0)
+        return err_wrap(err, "open package");
+    if (!oci_digest_parse(digest, &want))
+        return err_set(err, ERR_INVALID, "open package: \"%.*s\" is no digest", STR(digest));
+    return fetch_cache_get(f->cache, repository, &want, ret, err);
+}

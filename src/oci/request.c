@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oci/request.h"
+
+#include "json/json.h"
+
+static const char *const ops[] = {
+    [OCI_PULL] = "pull", [OCI_RESOLVE] = "resolve", [OCI_COPY] = "copy", [OCI_PUSH] = "push", [OCI_BUILD] = "build"};
+static const char *const policies[] = {
+    [FETCH_IF_NOT_PRESENT] = "IfNotPresent", [FETCH_ALWAYS] = "Always", [FETCH_NEVER] = "Never"};
+
+enum { OPS = sizeof ops / sizeof *ops, POLICIES = sizeof policies / sizeof *policies };
+
+/* ---- Out. ---- */
+
+static void add_text(struct buf *b, const char *key, str value)
+{
+    if (value.n == 0)
+        return;
+    buf_fmt(b, ",\"%s\":", key);
+    json_encode_str(b, value);
+}
+
+static void add_texts(struct buf *b, const char *key, const str *values, size_t n)
+{
+    if (n == 0)
+        return;
+    buf_fmt(b, ",\"%s\":[", key);
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            buf_add_char(b, ',');
+        json_encode_str(b, values[i]);
+    }
+    buf_add_char(b, ']');
+}
+
+static void add_mirrors(struct buf *b, const struct oci_request *r)
+{
+    buf_add_str(b, S(",\"mirrors\":["));
+    for (size_t i = 0; i < r->mirrors.n; i++) {
+        buf_add_str(b, i ? S(",{\"prefix\":") : S("{\"prefix\":"));
+        json_encode_str(b, r->mirrors.p[i].prefix);
+        add_text(b, "location", r->mirrors.p[i].location);
+        buf_add_char(b, '}');
+    }
+    buf_add_char(b, ']');
+}
+
+void oci_request_encode(struct buf *b, const struct oci_request *r)
+{
+    buf_fmt(b, "{\"op\":\"%s\",\"policy\":\"%s\",\"timeoutNanoseconds\":%lld", ops[r->op], policies[r->policy],
+            (long long)r->timeout_ns);
+    add_text(b, "reference", r->reference);
+    add_text(b, "store", r->store);
+    add_text(b, "directory", r->directory);
+    add_text(b, "caFile", r->ca_file);
+    add_text(b, "proxy", r->proxy);
+    add_texts(b, "auths", r->auths.p, r->auths.n);
+    add_mirrors(b, r);
+    add_texts(b, "have", r->have.p, r->have.n);
+    buf_add_str(b, S(",\"ports\":["));
+    for (size_t i = 0; i < r->ports.n; i++)
+        buf_fmt(b, i ? ",%u" : "%u", r->ports.p[i]);
+    buf_add_str(b, S("]}\n"));
+}
+
+/* ---- In. A request is made by our own code, so it is whole or there is a mistake: no member is guessed. ---- */
+
+/* The position of a word in a table, or -1. */
+static int word_at(const char *const *table, int n, str word)
+{
+    for (int i = 0; i < n; i++) {
+        if (str_eq(word, str_of(table[i])))
+            return i;
+    }
+    return -1;
+}
+
+/* Paths and the like end up in C strings. */
+static bool take_text(const struct json *o, str key, str *ret)
+{
+    const struct json *v = json_get(o, key);
+    *ret = json_text(v);
+    return v == NULL || (json_is_str(v) && (v->n == 0 || memchr(v->s, 0, v->n) == NULL));
+}
+
+static bool take_lists(struct arena *a, const struct json *o, struct oci_request *r)
+{
+    const struct json *auths = json_get(o, S("auths")), *mirrors = json_get(o, S("mirrors"));
+    const struct json *have = json_get(o, S("have")), *ports = json_get(o, S("ports"));
+    json_each_item(auths, it) * vec_push(a, &r->auths) = json_text(it);
+    json_each_item(have, it) * vec_push(a, &r->have) = json_text(it);
+    json_each_item(mirrors, it)
+    {
+        struct fetch_mirror m;
+        if (!take_text(it, S("prefix"), &m.prefix) || !take_text(it, S("location"), &m.location))
+            return false;
+        *vec_push(a, &r->mirrors) = m;
+    }
+    json_each_item(ports, it)
+    {
+        int64_t port;
+        if (!json_to_int(it, &port) || port < 1 || port > UINT16_MAX)
+            return false;
+        *vec_push(a, &r->ports) = (uint16_t)port;
+    }
+    return true;
+}
+
+int oci_request_decode(struct arena *a, str text, struct oci_request *ret, struct err *err)
+{
+    struct oci_request r = {0};
+    struct json o;
+    const struct json_limits limits = {.bytes = OCI_REQUEST_MAX, .depth = 8};
+    if (json_decode(a, text, &limits, NULL, &o, err) < 0)
+        return err_wrap(err, "read request");
+    int op = word_at(ops, OPS, json_get_text(&o, S("op")));
+    int policy = word_at(policies, POLICIES, json_get_text(&o, S("policy")));
+    if (op < 0 || policy < 0 || !json_to_int(json_get(&o, S("timeoutNanoseconds")), &r.timeout_ns) ||
+        r.timeout_ns <= 0 || !take_text(&o, S("reference"), &r.reference) || !take_text(&o, S("store"), &r.store) ||
+        !take_text(&o, S("directory"), &r.directory) || !take_text(&o, S("caFile"), &r.ca_file) ||
+        !take_text(&o, S("proxy"), &r.proxy) || !take_lists(a, &o, &r))
+        return err_set(err, ERR_BAD_REQUEST, "read request: it makes no sense");
+    r.op = (enum oci_op)op;
+    r.policy = (enum fetch_policy)policy;
+    *ret = r;
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what reeve-fetch is asked to do: one JSON object on its standard input. Both ends of the pipe use this.
+ * Owns: nothing; texts are borrowed, or live in the arena given.
+ * Threads: pure functions.
+ * Errors: ERR_BAD_REQUEST for a request that makes no sense. */
+#pragma once
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "oci/fetch.h"
+
+enum { OCI_REQUEST_MAX = 8 * 1024 * 1024 }; /* bytes: some pull secrets, and the digests of the cache */
+
+enum oci_op {
+    OCI_PULL,    /* to standard output, line by line */
+    OCI_RESOLVE, /* only say which digest it has */
+    OCI_COPY,    /* from a registry into the store */
+    OCI_PUSH,    /* from the store to a registry */
+    OCI_BUILD,   /* from a directory into the store */
+};
+
+struct oci_request {
+    enum oci_op op;
+    enum fetch_policy policy;
+    str reference;
+    str store;     /* a directory; empty: none */
+    str directory; /* of what to build */
+    str ca_file;   /* empty: the system's */
+    str proxy;     /* a URL; empty: none */
+    VEC(str) auths;
+    VEC(struct fetch_mirror) mirrors;
+    VEC(str) have;       /* digests whose lines are known: these are only named */
+    VEC(uint16_t) ports; /* that may be connected to besides 443 and the registry's own */
+    int64_t timeout_ns;
+};
+
+void oci_request_encode(struct buf *b, const struct oci_request *request);
+int oci_request_decode(struct arena *a, str text, struct oci_request *ret, struct err *err);
