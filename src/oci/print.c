@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oci/print.h"
+
+#include "json/base64.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum { PENDING_MAX = 256 * 1024 };
+
+static int flush(struct print *p, struct err *err)
+{
+    for (size_t at = 0; at < p->pending.n;) {
+        ssize_t n = write(p->fd, p->pending.p + at, p->pending.n - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(err, ERR_IO, "write to standard output: %m");
+        at += (size_t)n;
+    }
+    p->pending.n = 0;
+    return 0;
+}
+
+static int end_line(struct print *p, struct err *err)
+{
+    buf_add_char(&p->pending, '\n');
+    return p->pending.n < PENDING_MAX ? 0 : flush(p, err);
+}
+
+static void begin_file(struct print *p, str path, const char *member)
+{
+    buf_add_str(&p->pending, S("{\"path\":"));
+    json_encode_str(&p->pending, path);
+    buf_fmt(&p->pending, ",\"%s\":", member);
+}
+
+int print_manifest(struct print *p, const struct oci_digest *digest, str reference, const char *from, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    buf_fmt(&p->pending, "{\"manifest\":{\"digest\":\"%.*s\",\"from\":\"%s\",\"reference\":",
+            STR(oci_digest_format(&scratch, digest)), from);
+    json_encode_str(&p->pending, reference);
+    buf_add_str(&p->pending, S("}}"));
+    return end_line(p, err);
+}
+
+struct documents {
+    struct print *print;
+    str path;
+};
+
+static int print_document(void *ctx, size_t index, const struct json *document, struct err *err)
+{
+    struct documents *d = ctx;
+    struct buf *b = &d->print->pending;
+    begin_file(d->print, d->path, "index");
+    buf_add_uint(b, index);
+    buf_add_str(b, S(",\"document\":"));
+    json_encode(b, document, 0);
+    buf_add_char(b, '}');
+    d->print->files += index == 0;
+    return end_line(d->print, err);
+}
+
+int print_yaml(struct print *p, str path, str text, const struct yaml_each_limits *limits, struct err *err)
+{
+    struct documents d = {p, path};
+    int code = yaml_decode_each(text, limits, print_document, &d, err);
+    if (code == ERR_BAD_REQUEST) /* whoever wrote the package has to mend it */
+        code = err->code = ERR_INVALID;
+    return code < 0 && code != ERR_IO ? err_wrap(err, "%.*s", STR(path)) : code;
+}
+
+int print_text(struct print *p, str path, str text, struct err *err)
+{
+    if (!str_is_utf8(text))
+        return err_set(err, ERR_INVALID, "%.*s: is not UTF-8", STR(path));
+    begin_file(p, path, "text");
+    json_encode_str(&p->pending, text);
+    buf_add_char(&p->pending, '}');
+    p->files++;
+    return end_line(p, err);
+}
+
+int print_base64(struct print *p, str path, str bytes, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    begin_file(p, path, "base64");
+    json_encode_str(&p->pending, base64_encode(&scratch, bytes));
+    buf_add_char(&p->pending, '}');
+    p->files++;
+    return end_line(p, err);
+}
+
+int print_end(struct print *p, bool is_known, struct err *err)
+{
+    buf_fmt(&p->pending, "{\"end\":{\"files\":%zu%s}}\n", p->files, is_known ? ",\"known\":true" : "");
+    return flush(p, err);
+}
+
+int print_error(struct print *p, const struct err *what)
+{
+    struct oci_failure failure = oci_failure_of(what->code);
+    struct err unread;
+    p->pending.n = 0; /* what was not written yet is of no use */
+    buf_fmt(&p->pending,
+            "{\"error\":{\"reason\":\"%.*s\",\"retry\":%s,\"code\":\"%s\",\"message\":", STR(failure.reason),
+            failure.can_retry ? "true" : "false", err_name(what->code));
+    json_encode_str(&p->pending, str_of(what->msg));
+    buf_add_str(&p->pending, S("}}\n"));
+    return flush(p, &unread);
+}

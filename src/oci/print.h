@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the lines that reeve-fetch prints (oci/fetch.h says what they are).
+ * Owns: what was not written yet.
+ * Threads: one.
+ * Errors: ERR_INVALID, with the path, for files that are not what they should be; ERR_TOO_LARGE; ERR_IO when nobody reads. */
+#pragma once
+
+#include "base/err.h"
+#include "base/str.h"
+#include "oci/source.h"
+#include "json/yaml.h"
+
+struct print {
+    int fd;
+    struct buf pending;
+    size_t files; /* so far */
+};
+
+/* from: "store" or "registry". */
+int print_manifest(struct print *p, const struct oci_digest *digest, str reference, const char *from, struct err *err);
+/* A line for each document of it. */
+int print_yaml(struct print *p, str path, str text, const struct yaml_each_limits *limits, struct err *err);
+int print_text(struct print *p, str path, str text, struct err *err);
+int print_base64(struct print *p, str path, str bytes, struct err *err);
+/* The last line, all of them written. is_known: the reader has said that it has the rest. */
+int print_end(struct print *p, bool is_known, struct err *err);
+/* The last line, and the only one that counts. */
+int print_error(struct print *p, const struct err *what);
