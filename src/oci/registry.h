@@ -1,63 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: a registry that speaks the distribution API, version 2: manifests and blobs, both ways. Runs inside reeve-fetch.
- * Owns: connections, tokens it was given, and credentials, which it wipes.
+/* What: a registry that speaks the distribution API, version 2: images as a source, and pushing them. Runs inside reeve-fetch.
+ * Owns: connections, and tokens it was given.
  * Threads: one.
- * Errors: ERR_NOT_FOUND, ERR_UNAUTHORIZED, ERR_FORBIDDEN as the registry answered; ERR_UNAVAILABLE for what may pass by itself;
- *         ERR_TOO_LARGE past a limit; ERR_BAD_REQUEST for answers that make no sense. Texts name host and status and hold what
- *         the registry said, in printable characters, never a credential.
+ * Errors: ERR_NOT_FOUND, ERR_UNAUTHORIZED, ERR_FORBIDDEN as the registry answered; ERR_UNAVAILABLE, ERR_TIMEOUT and
+ *         ERR_TOO_MANY_REQUESTS for what may pass by itself; ERR_TOO_LARGE; ERR_BAD_REQUEST for answers that make no sense. Texts
+ *         name host and status, and what the registry said, in printable characters; never a credential.
  *
- * Where it goes: https only, plain http only to this machine. A redirect or a token service may be anywhere that is not more private
- * than the place that named it: this machine < private networks < the world; link-local addresses never. Each host is looked up once
- * and nothing else is connected to. Credentials go to the host they are for, and to the token service it names, over https or on
- * this machine. */
+ * Where it goes: https only, plain http only on this machine. A redirect or a token service may be anywhere that is not more
+ * private than the registry itself: this machine < private networks < the world; link-local addresses never; and only to port
+ * 443, the registry's own, or one that was allowed. Each host is looked up once, and nothing else is connected to. Credentials
+ * go to the registry they are for, and to the token service it names; never along with a redirect to another host. */
 #pragma once
 
+#include "oci/curl.h"
+#include "oci/request.h"
 #include "oci/source.h"
 
 struct oci_registry;
 
-enum {
-    OCI_MANIFEST_MAX = 4 * 1024 * 1024,
-    OCI_REDIRECTS_MAX = 5,
-    OCI_RETRIES_MAX = 3,
+enum { OCI_REDIRECTS_MAX = 5, OCI_ATTEMPTS_MAX = 3 };
+
+/* Where an image is, and who we are there. */
+struct oci_registry_place {
+    str url;                            /* "https://registry-1.docker.io:443" */
+    str host;                           /* for texts */
+    str repository;                     /* "acme/wordpress" */
+    str user, password, identity_token; /* empty: none */
+    str ca, proxy;
+    const uint16_t *ports; /* that may be connected to */
+    size_t n_ports;
+    int64_t timeout_ns;
+    bool may_push; /* ask for that right as well */
+    struct curl curl;
 };
 
-struct oci_registry_options {
-    str host;           /* host[:port], mirrors and names of docker.io already applied */
-    str repository;     /* "org/name" */
-    str user, password; /* one or none of these… */
-    str identity_token; /* …and this */
-    str ca;             /* PEM; empty: none is trusted, so that https is refused */
-    str proxy;          /* URL; empty: none */
-    bool may_push;      /* ask for that right as well */
-    int64_t timeout_ns; /* of everything together */
-};
+/* Mirrors and credentials of the request applied to a reference. */
+int oci_registry_place(struct arena *a, const struct oci_request *request, const struct oci_reference *ref,
+                       struct oci_registry_place *ret, struct err *err);
+/* All that has to be loaded from disk: libcurl, certificates. Before the sandbox. */
+int oci_registry_prepare(struct arena *a, const struct oci_request *request, struct oci_registry_place *place,
+                         struct err *err);
+/* What the system's resolver has to read, NULL at the end. */
+extern const char *const oci_registry_files[];
 
-int oci_registry_open(const struct oci_registry_options *options, struct oci_registry **ret, struct err *err);
+/* place must live as long. */
+int oci_registry_open(const struct oci_registry_place *place, struct oci_registry **ret, struct err *err);
 /* Takes NULL. */
 void oci_registry_close(struct oci_registry *r);
-
-struct oci_manifest_answer {
-    str bytes; /* empty when only asked for the digest */
-    str media_type;
-    str digest; /* of the bytes; what the registry says, when only asked for that */
-};
-
-/* name: a tag or a digest; bytes are checked against the digest, whoever named it. */
-int oci_registry_get_manifest(struct oci_registry *r, struct arena *a, str name, struct oci_manifest_answer *ret,
-                              struct err *err);
-int oci_registry_head_manifest(struct oci_registry *r, struct arena *a, str name, struct oci_manifest_answer *ret,
-                               struct err *err);
-
-/* Exactly size bytes, or an error; whoever takes them checks the digest. Never begins again after the first byte was taken. */
-int oci_registry_get_blob(struct oci_registry *r, str digest, uint64_t size, struct oci_sink sink, struct err *err);
-
-/* Gives the bytes of a blob piece by piece: *ret is empty at the end. */
-struct oci_spring {
-    int (*give)(void *ctx, str *ret, struct err *err);
-    void *ctx;
-};
-
-/* Nothing is sent when the registry has it already. */
-int oci_registry_put_blob(struct oci_registry *r, str digest, uint64_t size, struct oci_spring from, struct err *err);
-int oci_registry_put_manifest(struct oci_registry *r, str name, str media_type, str bytes, struct err *err);
+/* The registry as a source; freed with it, not by itself. Its references are of the repository of the place. */
+struct oci_source *oci_registry_source(struct oci_registry *r);
+/* Which digest a name has, as the registry says. */
+int oci_registry_head(struct oci_registry *r, struct arena *a, const struct oci_reference *ref, struct oci_digest *ret,
+                      struct err *err);
+/* Everything that ref names, from a source; blobs the registry has are not sent. */
+int oci_registry_push(struct oci_registry *r, struct oci_source *from, const struct oci_reference *ref,
+                      struct oci_digest *ret, struct err *err);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oci/auth.h"
+
+#include "json/base64.h"
+#include "json/json.h"
+
+#include <strings.h>
+
+enum { CONFIG_MAX = 2 * 1024 * 1024 };
+
+/* ---- Keys. ---- */
+
+/* One label against another that may hold "*": each stands for any bytes. Both are short, and a label has no dots. */
+static bool label_fits(str pattern, str label)
+{
+    size_t p = 0, l = 0, star = SIZE_MAX, mark = 0;
+    while (l < label.n) {
+        if (p < pattern.n && pattern.p[p] == '*') {
+            star = p++;
+            mark = l;
+        } else if (p < pattern.n && strncasecmp(&pattern.p[p], &label.p[l], 1) == 0) {
+            p++;
+            l++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            l = ++mark;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.n && pattern.p[p] == '*')
+        p++;
+    return p == pattern.n;
+}
+
+/* As many labels on both sides, ports included. */
+static bool host_fits(str pattern, str host)
+{
+    str pattern_label, label;
+    do {
+        bool more = str_cut(pattern, '.', &pattern_label, &pattern), more_host = str_cut(host, '.', &label, &host);
+        if (more != more_host || !label_fits(pattern_label, label))
+            return false;
+    } while (pattern.n && host.n);
+    return pattern.n == 0 && host.n == 0;
+}
+
+/* All names of Docker Hub are one. */
+static str one_name(str host)
+{
+    return str_eq(host, S("index.docker.io")) || str_eq(host, S("registry-1.docker.io")) ? S("docker.io") : host;
+}
+
+/* "https://index.docker.io/v1/" → docker.io and nothing */
+static void split_key(str key, str *ret_host, str *ret_path)
+{
+    ptrdiff_t scheme = str_find(key, S("://"));
+    if (scheme >= 0)
+        key = str_from(key, (size_t)scheme + 3);
+    str_cut(key, '/', ret_host, ret_path);
+    while (ret_path->n && ret_path->p[ret_path->n - 1] == '/')
+        ret_path->n--;
+    if (str_eq(*ret_path, S("v1")) || str_eq(*ret_path, S("v2")))
+        *ret_path = (str){0};
+    *ret_host = one_name(*ret_host);
+}
+
+static bool key_fits(str key, str registry, str path, size_t *ret_length)
+{
+    str host, prefix;
+    split_key(key, &host, &prefix);
+    *ret_length = host.n + prefix.n;
+    return host_fits(host, one_name(registry)) &&
+           (prefix.n == 0 || (str_has_prefix(path, prefix) && (path.n == prefix.n || path.p[prefix.n] == '/')));
+}
+
+/* ---- Entries. ---- */
+
+static int bad(struct err *err, const char *what)
+{
+    return err_set(err, ERR_INVALID, "pull secret: %s", what);
+}
+
+static int read_entry(struct arena *a, const struct json *entry, struct auth *ret, struct err *err)
+{
+    str auth = json_get_text(entry, S("auth")), both;
+    size_t at;
+    struct auth found = {.user = json_get_text(entry, S("username")),
+                         .password = json_get_text(entry, S("password")),
+                         .identity_token = json_get_text(entry, S("identitytoken"))};
+    if (found.user.n == 0 && auth.n) {
+        if (base64_decode(a, auth, &both, &at) < 0)
+            return bad(err, "\"auth\" is no base64");
+        if (!str_cut(both, ':', &found.user, &found.password))
+            return bad(err, "\"auth\" has no colon between user and password");
+        while (found.password.n && found.password.p[found.password.n - 1] == 0)
+            found.password.n--; /* old versions of docker pad it */
+    }
+    *ret = found;
+    return 0;
+}
+
+int auth_find(struct arena *a, const str *configs, size_t n, str registry, str path, struct auth *ret, struct err *err)
+{
+    const struct json_limits limits = {.bytes = CONFIG_MAX, .depth = 16};
+    const struct json *best = NULL;
+    size_t best_length = 0, length;
+    *ret = (struct auth){0};
+    for (size_t i = 0; i < n; i++) {
+        struct json *config = ARENA_NEW(a, struct json);
+        if (json_decode(a, configs[i], &limits, NULL, config, NULL) < 0 || !json_is_obj(config))
+            return bad(err, "is no docker config JSON");
+        const struct json *auths = json_get(config, S("auths"));
+        json_each_member(auths, it)
+        {
+            if (key_fits(json_key(it), registry, path, &length) && (best == NULL || length > best_length)) {
+                best = &it->val;
+                best_length = length;
+            }
+        }
+    }
+    return best ? read_entry(a, best, ret, err) : 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a reference to the place where its image is. */
+#include "oci/registry.h"
+
+#include "oci/auth.h"
+#include "oci/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { CA_MAX = 8 * 1024 * 1024, HTTPS_PORT = 443, HTTP_PORT = 80, DNS_PORT = 53 };
+
+const char *const oci_registry_files[] = {"/etc/resolv.conf", "/etc/hosts",    "/etc/nsswitch.conf",
+                                          "/etc/host.conf",   "/etc/gai.conf", NULL};
+
+/* Where distributions keep the certificates they trust. */
+static const char *const ca_files[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                       "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+
+/* ---- Mirrors. ---- */
+
+/* "registry/path" begins with prefix, which ends where a component does. */
+static bool is_below(str name, str prefix)
+{
+    return prefix.n && str_has_prefix(name, prefix) && (name.n == prefix.n || name.p[prefix.n] == '/');
+}
+
+static str without_slashes(str s)
+{
+    while (s.n && s.p[s.n - 1] == '/')
+        s.n--;
+    return s;
+}
+
+/* The name with the longest prefix replaced, once. */
+static str mirrored(struct arena *a, const struct oci_request *request, str name)
+{
+    const struct fetch_mirror *best = NULL;
+    for (size_t i = 0; i < request->mirrors.n; i++) {
+        const struct fetch_mirror *m = &request->mirrors.p[i];
+        if (is_below(name, without_slashes(m->prefix)) && (best == NULL || m->prefix.n > best->prefix.n))
+            best = m;
+    }
+    if (best == NULL)
+        return name;
+    return str_fmt(a, "%.*s%.*s", STR(without_slashes(best->location)),
+                   STR(str_from(name, without_slashes(best->prefix).n)));
+}
+
+/* ---- Host and port. ---- */
+
+/* "host:port", "[::1]:5000", "host". */
+static bool split_host(str text, str *ret_host, uint64_t *ret_port)
+{
+    str port = {0};
+    *ret_port = 0;
+    if (text.n && text.p[0] == '[') {
+        if (!str_cut(str_from(text, 1), ']', ret_host, &port) || (port.n && port.p[0] != ':'))
+            return false;
+        port = str_from(port, 1);
+    } else {
+        str_cut(text, ':', ret_host, &port);
+    }
+    return ret_host->n && (port.n == 0 || (str_to_uint64(port, ret_port) && *ret_port > 0 && *ret_port <= UINT16_MAX));
+}
+
+static void choose_ports(struct arena *a, const struct oci_request *request, uint16_t port, bool is_local,
+                         struct oci_registry_place *place)
+{
+    VEC(uint16_t) ports = {0};
+    *vec_push(a, &ports) = port;
+    if (port != HTTPS_PORT)
+        *vec_push(a, &ports) = HTTPS_PORT;
+    if (!is_local)
+        *vec_push(a, &ports) = DNS_PORT; /* long answers of the resolver come over TCP */
+    vec_each(&request->ports, it) * vec_push(a, &ports) = *it;
+    place->ports = ports.p;
+    place->n_ports = ports.n;
+}
+
+int oci_registry_place(struct arena *a, const struct oci_request *request, const struct oci_reference *ref,
+                       struct oci_registry_place *ret, struct err *err)
+{
+    struct oci_reference full = oci_reference_normalize(a, ref), moved;
+    str name = mirrored(a, request, str_fmt(a, "%.*s/%.*s", STR(full.registry), STR(full.path))), host;
+    struct auth auth;
+    uint64_t port;
+    if (oci_reference_parse(name, &moved, err) < 0 || moved.tag.n || moved.digest.n)
+        return err_set(err, ERR_BAD_REQUEST, "mirror of %.*s: \"%.*s\" is no place for an image", STR(full.text),
+                       STR(name));
+    moved = oci_reference_normalize(a, &moved);
+    if (auth_find(a, request->auths.p, request->auths.n, moved.registry, moved.path, &auth, err) < 0)
+        return err->code;
+    str registry = str_eq(moved.registry, S("docker.io")) ? S("registry-1.docker.io") : moved.registry;
+    if (!split_host(registry, &host, &port))
+        return err_set(err, ERR_BAD_REQUEST, "\"%.*s\" is no registry", STR(registry));
+    bool is_local = place_is_local_name(host), is_v6 = str_find_char(host, ':') >= 0;
+    if (port == 0)
+        port = is_local ? HTTP_PORT : HTTPS_PORT;
+    *ret = (struct oci_registry_place){
+        .url = str_fmt(a, is_v6 ? "%s://[%.*s]:%u" : "%s://%.*s:%u", is_local ? "http" : "https", STR(host),
+                       (unsigned)port),
+        .host = moved.registry,
+        .repository = moved.path,
+        .user = auth.user,
+        .password = auth.password,
+        .identity_token = auth.identity_token,
+        .proxy = request->proxy,
+        .timeout_ns = request->timeout_ns,
+        .may_push = request->op == OCI_PUSH,
+    };
+    choose_ports(a, request, (uint16_t)port, is_local, ret);
+    return 0;
+}
+
+/* ---- What is loaded. ---- */
+
+static int read_file(struct arena *a, const char *path, str *ret, struct err *err)
+{
+    struct buf b = {.arena = a};
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "open certificates %s: %m", path);
+    while (n > 0 && b.n <= CA_MAX) {
+        buf_grow(&b, 64 * 1024);
+        n = read(fd, b.p + b.n, b.cap - b.n);
+        b.n += n > 0 ? (size_t)n : 0;
+    }
+    int code = n < 0 ? err_set(err, ERR_IO, "read certificates %s: %m", path) : 0;
+    close(fd);
+    if (b.n > CA_MAX)
+        code = err_set(err, ERR_TOO_LARGE, "certificates %s are too large", path);
+    *ret = buf_str(&b);
+    return code;
+}
+
+int oci_registry_prepare(struct arena *a, const struct oci_request *request, struct oci_registry_place *place,
+                         struct err *err)
+{
+    if (curl_load(&place->curl, err) < 0)
+        return err->code;
+    if (request->ca_file.n)
+        return read_file(a, str_cstr(a, request->ca_file), &place->ca, err);
+    for (size_t i = 0; i < sizeof ca_files / sizeof *ca_files && place->ca.n == 0; i++) {
+        if (access(ca_files[i], R_OK) == 0 && read_file(a, ca_files[i], &place->ca, err) < 0)
+            return err->code;
+    }
+    return 0; /* without any, https is refused */
+}
