@@ -274,18 +274,19 @@ static bool is_in_store(struct pull *p)
     struct oci_layout *layout;
     struct oci_layout_names names;
     struct oci_digest want;
+    struct err unread;
     bool found = false, by_digest = oci_digest_parse(p->ref.digest, &want);
     if (p->request->policy == FETCH_NEVER)
         return true;
     if (p->request->policy == FETCH_ALWAYS || p->f->options.store == NULL ||
-        oci_layout_open(p->f->options.store, &layout, NULL) < 0)
+        oci_layout_open(p->f->options.store, &layout, &unread) < 0)
         return false;
     if (by_digest) {
         found = oci_layout_has_blob(layout, &want);
-    } else if (oci_layout_list(layout, p->a, &names, NULL) == 0) {
+    } else if (oci_layout_list(layout, p->a, &names, &unread) == 0) {
         for (size_t i = 0; !found && i < names.n; i++) {
             struct oci_reference name;
-            found = oci_reference_parse(names.p[i].name, &name, NULL) == 0 && oci_reference_same(&name, &p->ref);
+            found = oci_reference_parse(names.p[i].name, &name, &unread) == 0 && oci_reference_same(&name, &p->ref);
         }
     }
     oci_layout_free(layout);
@@ -446,8 +447,9 @@ static int read_reference(struct arena *a, str text, struct oci_reference *ret, 
     struct oci_reference ref;
     if (text.n > FETCH_MAX_REFERENCE)
         return err_set(err, ERR_INVALID, "reference has more than %d bytes", FETCH_MAX_REFERENCE);
-    if (oci_reference_parse(text, &ref, err) < 0)
-        return err->code;
+    int code = oci_reference_parse(text, &ref, err);
+    if (code < 0)
+        return code;
     *ret = oci_reference_normalize(a, &ref);
     *ret_repository = str_fmt(a, "%.*s/%.*s", STR(ret->registry), STR(ret->path));
     return 0;

@@ -80,8 +80,9 @@ int fetch_entry_read(struct fetch_entry *e, struct arena *a, uint64_t offset, st
         if (n == 0 || line.n > FETCH_MAX_LINE)
             return err_set(err, ERR_IO, "read package from cache: a line does not end");
         buf_grow(&line, n);
-        if (read_at(e->fd, line.p + before, n, offset + before, err) < 0)
-            return err->code;
+        int code = read_at(e->fd, line.p + before, n, offset + before, err);
+        if (code < 0)
+            return code;
         line.n += n;
         const char *end = memchr(line.p + before, '\n', n);
         if (end) {
@@ -97,6 +98,7 @@ int fetch_entry_next(struct fetch_entry *e, struct arena *a, str *ret_line, uint
         return 0;
     struct buf *w = &e->window;
     const char *end = NULL;
+    int code = 0;
     size_t from = (size_t)(e->at - e->window_at);
     if (e->at >= e->window_at && from < w->n)
         end = memchr(w->p + from, '\n', w->n - from);
@@ -105,8 +107,9 @@ int fetch_entry_next(struct fetch_entry *e, struct arena *a, str *ret_line, uint
         size_t n = left < WINDOW ? (size_t)left : WINDOW;
         w->n = 0;
         buf_grow(w, WINDOW);
-        if (read_at(e->fd, w->p, n, e->at, err) < 0)
-            return err->code;
+        code = read_at(e->fd, w->p, n, e->at, err);
+        if (code < 0)
+            return code;
         w->n = n;
         e->window_at = e->at;
         from = 0;
@@ -114,8 +117,10 @@ int fetch_entry_next(struct fetch_entry *e, struct arena *a, str *ret_line, uint
     }
     if (end)
         *ret_line = str_dup(a, (str){w->p + from, (size_t)(end - w->p) - from});
-    else if (fetch_entry_read(e, a, e->at, ret_line, err) < 0)
-        return err->code;
+    else
+        code = fetch_entry_read(e, a, e->at, ret_line, err);
+    if (code < 0)
+        return code;
     *ret_offset = e->at;
     e->at += ret_line->n + 1;
     return 1;
@@ -141,8 +146,9 @@ static int find_end(int fd, uint64_t size, struct arena *a, uint64_t *ret_at, st
     if (n == 0)
         return damaged(err);
     char *tail = arena_alloc(a, n);
-    if (read_at(fd, tail, n, size - n, err) < 0)
-        return err->code;
+    int code = read_at(fd, tail, n, size - n, err);
+    if (code < 0)
+        return code;
     const char *before = tail[n - 1] == '\n' ? memrchr(tail, '\n', n - 1) : NULL;
     if (before == NULL)
         return damaged(err);
@@ -155,16 +161,16 @@ int fetch_entry_verify(int fd, uint64_t *ret_size, struct err *err)
 {
     struct arena a ARENA_SCOPE = {0};
     struct stat st;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     size_t lines = 0;
-    str end;
+    str end = {0};
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 0)
         return damaged(err);
-    if (find_end(fd, (uint64_t)st.st_size, &a, &bytes, &end, err) < 0)
-        return err->code;
+    int code = find_end(fd, (uint64_t)st.st_size, &a, &bytes, &end, err);
+    if (code < 0)
+        return code;
     struct oci_hash *hash = oci_hash_new(OCI_SHA256);
     char *piece = arena_alloc(&a, WINDOW);
-    int code = 0;
     for (uint64_t at = 0; code == 0 && at < bytes;) {
         size_t n = bytes - at < WINDOW ? (size_t)(bytes - at) : WINDOW;
         code = read_at(fd, piece, n, at, err);

@@ -145,6 +145,8 @@ static const struct row rows[] = {
 
     /* the network, outwards */
     ONLY(socket, NETWORK, ONE_OF, 0, AF_INET, AF_INET6, EAFNOSUPPORT),
+    ONLY(socketpair, NETWORK, ONE_OF, 0, AF_INET, AF_INET6, EAFNOSUPPORT), /* libcurl can do without: for its threads */
+    PLAIN(eventfd2, NETWORK),                                              /* newer versions of it, for the same */
     PLAIN(connect, NETWORK),
     PLAIN(sendto, NETWORK),
     PLAIN(recvfrom, NETWORK),
