@@ -31,14 +31,13 @@ static void check_scope(const struct plan_args *args, struct findings *f)
 
 /* ---- CRDs. ---- */
 
+/* Packages of a namespace that bring such CRDs were refused when they were read. */
 static void check_crd_scope(const struct plan_args *args, const struct crd_info *crd, struct findings *f)
 {
     const struct dialect *dialect = args->install->dialect;
-    if (crd->is_namespaced || (dialect->has_cluster_crds && args->package->scope == PACKAGE_CLUSTER))
-        return;
-    findings_add(f, INVALID,
-                 "CRD %.*s: its scope is Cluster, but %s %.*ss may only bring CRDs whose scope is Namespaced",
-                 STR(crd->name), dialect->has_cluster_crds ? "namespaced" : "all", STR(dialect->word));
+    if (!crd->is_namespaced && !dialect->has_cluster_crds && args->package->scope == PACKAGE_CLUSTER)
+        findings_add(f, INVALID, "CRD %.*s: must be of namespace scope: %.*ss bring no others", STR(crd->name),
+                     STR(dialect->word));
 }
 
 static void check_crd_owner(const struct plan_args *args, const struct plan_crd *there, struct findings *f)
@@ -127,8 +126,7 @@ static size_t size_of(struct rules rules)
 static void check_rules(const struct plan_args *args, const struct plan_rights *rights, struct findings *f)
 {
     for (size_t i = 0; i < rights->n_unusable; i++)
-        findings_add(f, INVALID,
-                     "dependsOn %.*s: its scope is Cluster, but %.*ss may only use CRDs whose scope is Namespaced",
+        findings_add(f, INVALID, "dependsOn: CRD %.*s must be of namespace scope: %.*ss use no others",
                      STR(rights->unusable[i]), STR(args->install->dialect->word));
     if (size_of(rights->system) > ROLE_RULES_MAX || size_of(rights->system_cluster) > ROLE_RULES_MAX)
         findings_add(f, INVALID, "it owns and depends on more CRDs than one role can list");
