@@ -36,7 +36,7 @@ static str read_image(struct reading *r, str source)
         return package;
     str image = oci_reference_with_source(r->a, package, source);
     if (oci_reference_parse(image, &parsed, &err) < 0)
-        findings_add(r->findings, REASON, "spec.package: \"%.*s\": %s", STR(image), err.msg);
+        findings_add(r->findings, REASON, "spec.package: %s", err.msg);
     return image;
 }
 
