@@ -7,10 +7,11 @@
  *   oci-layout                  {"imageLayoutVersion": "1.0.0"}
  *   index.json                  an index: which names there are
  *   blobs/sha256/<hex>          everything, by digest
- *   .lock                       ours: writers take turns
+ *   .new-<random>               ours: a file being written; those of writers that died are swept away by the next
  *
  * No path leaves the directory: every component is opened beneath it, and links are not followed. Files appear whole or not at
  * all: written beside, synced, renamed. Blobs come before the name that needs them, so that a crash leaves garbage at worst.
+ * Writers take turns at index.json by a lock on the directory, so that none loses what another has said.
  *
  * Names: the annotation io.containerd.image.name, else org.opencontainers.image.ref.name, read as a reference; a name and a
  * reference match when both normalised are the same. A reference with a digest is looked up by it alone. */
@@ -29,13 +30,16 @@ void oci_layout_free(struct oci_layout *l);
 /* The same layout as a source; freed with it, not by itself. */
 struct oci_source *oci_layout_source(struct oci_layout *l);
 
-bool oci_layout_has_blob(struct oci_layout *l, const struct oci_digest *digest);
-/* No-op when it is there. */
-int oci_layout_put_bytes(struct oci_layout *l, str bytes, struct oci_digest *ret, struct err *err);
+/* A file of that name and size. */
+bool oci_layout_has_blob(struct oci_layout *l, const struct oci_digest *digest, uint64_t size);
+/* Nothing is done when it is there. */
+int oci_layout_put_bytes(struct oci_layout *l, enum oci_algorithm algorithm, str bytes, struct oci_digest *ret,
+                         struct err *err);
 
 /* A blob that comes in pieces: it is there after finish, and only then. */
 struct oci_blob_writer;
-int oci_blob_writer_open(struct oci_layout *l, struct oci_blob_writer **ret, struct err *err);
+int oci_blob_writer_open(struct oci_layout *l, enum oci_algorithm algorithm, struct oci_blob_writer **ret,
+                         struct err *err);
 int oci_blob_writer_add(struct oci_blob_writer *w, str piece, struct err *err);
 int oci_blob_writer_finish(struct oci_blob_writer *w, struct oci_digest *ret_digest, uint64_t *ret_size,
                            struct err *err);
@@ -46,18 +50,12 @@ void oci_blob_writer_free(struct oci_blob_writer *w);
 int oci_layout_set(struct oci_layout *l, const struct oci_reference *ref, const struct oci_descriptor *what,
                    struct err *err);
 
-struct oci_layout_name {
-    str name; /* as in index.json; empty: it has none */
-    struct oci_descriptor what;
-};
+/* All there is, as index.json has it; oci_layout_name_of has the names. */
+int oci_layout_list(struct oci_layout *l, struct arena *a, struct oci_manifest *ret, struct err *err);
+/* The name of an image of an index.json, as written; empty: it has none. */
+str oci_layout_name_of(const struct oci_descriptor *d);
 
-struct oci_layout_names {
-    const struct oci_layout_name *p;
-    size_t n;
-};
-
-/* All there is, in the order of index.json. */
-int oci_layout_list(struct oci_layout *l, struct arena *a, struct oci_layout_names *ret, struct err *err);
+enum { OCI_PULL_MAX = 512 * 1024 * 1024 }; /* bytes of the blobs of an image that is copied */
 
 /* Copies what ref names from a source: the document, the image for us when it is an index, its config and layers; and sets
  * the normalised name. Blobs that are there already are not fetched. */

@@ -14,7 +14,7 @@
 enum {
     OCI_DOCUMENT_MAX = 4 * 1024 * 1024, /* bytes of a manifest, index or config */
     OCI_LAYERS_MAX = 256,
-    OCI_INDEX_MAX = 1024,       /* images of an index */
+    OCI_INDEX_MAX = 10000,      /* images of an index */
     OCI_ANNOTATIONS_MAX = 1024, /* of one thing; of these each at most 64 KiB */
     OCI_ANNOTATION_BYTES = 64 * 1024,
     OCI_INDEX_DEPTH = 4, /* an index in an index in… */

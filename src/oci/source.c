@@ -24,6 +24,8 @@ int oci_source_resolve(struct oci_source *s, struct arena *a, const struct oci_r
     if (ref->digest.n && !oci_digest_parse(ref->digest, &want))
         return err_set(err, ERR_INVALID, "%.*s is not a digest", STR(str_upto(ref->digest, 200)));
     int code = s->ops->resolve(s, a, ref, &doc, err);
+    if (!oci_digest_is_set(&want))
+        want = doc.digest;
     if (code == 0)
         code = check_document(&doc, oci_digest_is_set(&want) ? &want : NULL, err);
     if (code == 0)

@@ -25,7 +25,7 @@ struct oci_sink {
 /* A manifest or index as it was found. */
 struct oci_document {
     str media_type;           /* as announced; empty: not said */
-    struct oci_digest digest; /* of bytes; set by oci_source_* */
+    struct oci_digest digest; /* of bytes */
     str bytes;                /* at most OCI_DOCUMENT_MAX */
 };
 
@@ -33,7 +33,8 @@ struct oci_source;
 
 struct oci_source_ops {
     /* The document a reference (as parsed, not normalised) names now, by its digest if it has one. ERR_NOT_FOUND when there is
-     * none. Need not verify or set the digest. Must not read more than OCI_DOCUMENT_MAX bytes: ERR_TOO_LARGE. */
+     * none. Need not verify anything; the digest is set if it is known what it should be, else left zero. Must not read more
+     * than OCI_DOCUMENT_MAX bytes: ERR_TOO_LARGE. */
     int (*resolve)(struct oci_source *s, struct arena *a, const struct oci_reference *ref, struct oci_document *ret,
                    struct err *err);
     /* The document with this digest, of the same repository as the last one resolved. */
@@ -49,7 +50,7 @@ struct oci_source {
     const struct oci_source_ops *ops;
 };
 
-/* All three verify: the reference's own digest, the descriptor's, the size. Known types only, by announcement or body. */
+/* All three verify: the reference's own digest, the one the source has for it, the descriptor's, the size. */
 int oci_source_resolve(struct oci_source *s, struct arena *a, const struct oci_reference *ref, struct oci_document *ret,
                        struct err *err);
 int oci_source_document(struct oci_source *s, struct arena *a, const struct oci_descriptor *want,

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oci/build.h"
+
+#include "base/vec.h"
+#include "oci/tar_parts.h"
+#include "oci/tar_write.h"
+#include "json/json.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+enum {
+    ROOM = 64 * 1024,
+    GZIP_WINDOW = 15 + 16,
+    GZIP_MEMORY = 8,
+    GZIP_UNKNOWN_OS = 255,
+};
+
+/* ---- A layer: tar ─┬─► hash: the diff_id
+ *                    └─► gzip ─► blob of the layout ---- */
+
+struct layer {
+    struct oci_hash *hash;
+    z_stream gzip;
+    struct oci_blob_writer *writer;
+    char out[ROOM];
+};
+
+static int deflate_all(struct layer *y, str piece, int flush, struct err *err)
+{
+    y->gzip.next_in = (unsigned char *)(uintptr_t)piece.p; /* zlib does not write there */
+    y->gzip.avail_in = (unsigned)piece.n;
+    do {
+        y->gzip.next_out = (unsigned char *)y->out;
+        y->gzip.avail_out = ROOM;
+        int code = deflate(&y->gzip, flush);
+        assert(code != Z_STREAM_ERROR);
+        if ((code = oci_blob_writer_add(y->writer, (str){y->out, ROOM - y->gzip.avail_out}, err)) < 0)
+            return code;
+    } while (y->gzip.avail_out == 0);
+    return 0;
+}
+
+static int take_tar(void *ctx, str piece, struct err *err)
+{
+    struct layer *y = ctx;
+    oci_hash_add(y->hash, piece);
+    return deflate_all(y, piece, Z_NO_FLUSH, err);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return str_cmp(((const struct oci_file *)a)->path, ((const struct oci_file *)b)->path);
+}
+
+/* The directories of path that the path before it is not in. */
+static int write_parents(struct oci_sink sink, str path, str before, struct err *err)
+{
+    for (size_t i = 0; i < path.n; i++) {
+        if (path.p[i] != '/' || str_has_prefix(before, str_upto(path, i + 1)))
+            continue;
+        int code = tar_write_entry(sink, str_upto(path, i), NULL, err);
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+static int check_file(const struct oci_file *file, str before, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const struct oci_limits limits = OCI_LIMITS_DEFAULT;
+    struct buf clean = {.arena = &scratch};
+    str shown = tar_path_shown(&scratch, file->path);
+    int code = tar_path_clean(file->path, &clean, err);
+    if (code < 0)
+        return code;
+    if (file->path.n == 0 || !str_eq(buf_str(&clean), file->path) || !str_is_utf8(file->path))
+        return err_set(err, ERR_INVALID, "%.*s is no path of a file", STR(shown));
+    if (str_eq(file->path, before))
+        return err_set(err, ERR_INVALID, "%.*s is there twice", STR(shown));
+    if (file->data.n > limits.file_size)
+        return err_set(err, ERR_TOO_LARGE, "%.*s is larger than %llu bytes", STR(shown),
+                       (unsigned long long)limits.file_size);
+    return 0;
+}
+
+/* The order is that of whole paths: all of a directory is together, so that its entry is needed once. */
+static int write_files(struct oci_sink sink, const struct oci_build *build, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct oci_file *files = ARENA_ARRAY(&scratch, struct oci_file, build->n_files);
+    str before = {0};
+    for (size_t i = 0; i < build->n_files; i++)
+        files[i] = build->files[i];
+    if (build->n_files)
+        qsort(files, build->n_files, sizeof(*files), by_path);
+    for (size_t i = 0; i < build->n_files; i++) {
+        int code;
+        if ((code = check_file(&files[i], before, err)) < 0 ||
+            (code = write_parents(sink, files[i].path, before, err)) < 0 ||
+            (code = tar_write_entry(sink, files[i].path, &files[i].data, err)) < 0)
+            return code;
+        before = files[i].path;
+    }
+    return tar_write_end(sink, err);
+}
+
+static int pack(struct layer *y, const struct oci_build *build, struct err *err)
+{
+    gz_header header = {.os = GZIP_UNKNOWN_OS};
+    if (deflateInit2(&y->gzip, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK ||
+        deflateSetHeader(&y->gzip, &header) != Z_OK)
+        abort(); /* out of memory */
+    int code = write_files((struct oci_sink){take_tar, y}, build, err);
+    if (code == 0)
+        code = deflate_all(y, (str){0}, Z_FINISH, err);
+    deflateEnd(&y->gzip);
+    return code;
+}
+
+static int put_layer(struct oci_layout *l, const struct oci_build *build, struct oci_descriptor *ret,
+                     struct oci_digest *ret_diff_id, struct err *err)
+{
+    struct layer *y = calloc(1, sizeof(*y));
+    if (y == NULL)
+        abort();
+    ret->media_type = S(OCI_TYPE_LAYER_GZIP);
+    y->hash = oci_hash_new(OCI_SHA256);
+    int code = oci_blob_writer_open(l, OCI_SHA256, &y->writer, err);
+    if (code == 0 && (code = pack(y, build, err)) == 0)
+        code = oci_blob_writer_finish(y->writer, &ret->digest, &ret->size, err);
+    if (code == 0)
+        *ret_diff_id = oci_hash_finish(y->hash);
+    oci_blob_writer_free(y->writer);
+    oci_hash_free(y->hash);
+    free(y);
+    return code;
+}
+
+/* ---- Documents. ---- */
+
+static struct json describe(struct arena *a, const struct oci_descriptor *d)
+{
+    struct json v = json_obj();
+    json_add(a, &v, S("mediaType"), json_str(d->media_type));
+    json_add(a, &v, S("digest"), json_str(oci_digest_format(a, &d->digest)));
+    json_add(a, &v, S("size"), json_uint(d->size));
+    return v;
+}
+
+static int put_json(struct oci_layout *l, struct arena *a, const struct json *v, struct oci_descriptor *ret,
+                    struct err *err)
+{
+    struct buf text = {.arena = a};
+    json_encode(&text, v, 0);
+    ret->size = text.n;
+    return oci_layout_put_bytes(l, OCI_SHA256, buf_str(&text), &ret->digest, err);
+}
+
+/* A layer is marked as package in two ways: the annotation is what counts, but is lost when the image becomes one of docker's. */
+static struct json config_of(struct arena *a, const struct oci_build *build, const struct oci_descriptor *layer,
+                             const struct oci_digest *diff_id)
+{
+    struct json doc = json_obj(), config = json_obj(), labels = json_obj(), rootfs = json_obj(), ids = json_arr();
+    if (build->format == OCI_FORMAT_XPKG) {
+        json_add(a, &labels, str_fmt(a, OCI_XPKG_ANNOTATION ":%.*s", STR(oci_digest_format(a, &layer->digest))),
+                 json_str(S("base")));
+        json_add(a, &config, S("Labels"), labels);
+    }
+    json_push(a, &ids, json_str(oci_digest_format(a, diff_id)));
+    json_add(a, &rootfs, S("type"), json_str(S("layers")));
+    json_add(a, &rootfs, S("diff_ids"), ids);
+    json_add(a, &doc, S("architecture"), json_str(S("amd64")));
+    json_add(a, &doc, S("os"), json_str(S("linux")));
+    json_add(a, &doc, S("config"), config);
+    json_add(a, &doc, S("rootfs"), rootfs);
+    return doc;
+}
+
+static struct json manifest_of(struct arena *a, const struct oci_build *build, const struct oci_descriptor *config,
+                               const struct oci_descriptor *layer)
+{
+    struct json doc = json_obj(), layers = json_arr(), item = describe(a, layer), marks = json_obj();
+    if (build->format == OCI_FORMAT_XPKG) {
+        json_add(a, &marks, S(OCI_XPKG_ANNOTATION), json_str(S("base")));
+        json_add(a, &item, S("annotations"), marks);
+    }
+    json_push(a, &layers, item);
+    json_add(a, &doc, S("schemaVersion"), json_int(2));
+    json_add(a, &doc, S("mediaType"), json_str(S(OCI_TYPE_MANIFEST)));
+    json_add(a, &doc, S("config"), describe(a, config));
+    json_add(a, &doc, S("layers"), layers);
+    return doc;
+}
+
+static int check_limits(const struct oci_build *build, struct err *err)
+{
+    const struct oci_limits limits = OCI_LIMITS_DEFAULT;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < build->n_files; i++)
+        sum += build->files[i].data.n;
+    if (build->n_files == 0)
+        return err_set(err, ERR_INVALID, "there is nothing to build a package from");
+    if (build->n_files > limits.files)
+        return err_set(err, ERR_TOO_LARGE, "the package has more than %llu files", (unsigned long long)limits.files);
+    if (sum > limits.unpacked)
+        return err_set(err, ERR_TOO_LARGE, "the package has more than %llu bytes", (unsigned long long)limits.unpacked);
+    return 0;
+}
+
+int oci_build_image(struct oci_layout *l, const struct oci_build *build, const struct oci_reference *ref,
+                    struct oci_digest *ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct oci_descriptor layer = {0}, config = {.media_type = S(OCI_TYPE_CONFIG)},
+                          manifest = {.media_type = S(OCI_TYPE_MANIFEST)};
+    struct oci_digest diff_id;
+    int code;
+    if ((code = check_limits(build, err)) < 0 || (code = put_layer(l, build, &layer, &diff_id, err)) < 0)
+        return code;
+    struct json doc = config_of(&scratch, build, &layer, &diff_id);
+    if ((code = put_json(l, &scratch, &doc, &config, err)) < 0)
+        return code;
+    doc = manifest_of(&scratch, build, &config, &layer);
+    if ((code = put_json(l, &scratch, &doc, &manifest, err)) < 0 || (code = oci_layout_set(l, ref, &manifest, err)) < 0)
+        return code;
+    *ret = manifest.digest;
+    return 0;
+}

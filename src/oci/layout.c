@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oci/layout.h"
+
+#include "oci/layout_index.h"
+#include "oci/layout_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LAYOUT_FILE_MAX = 4096,
+    PIECE = 64 * 1024,
+};
+
+void oci_close_fd(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static bool is_absent(int error)
+{
+    return error == ENOENT || error == ENOTDIR;
+}
+
+static ssize_t read_some(int fd, char *p, size_t n)
+{
+    ssize_t got;
+    do
+        got = read(fd, p, n);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* A regular file; never waits for a peer, as a pipe would. Negative with errno. */
+static int open_regular(int dir, const char *name, struct stat *st)
+{
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+/* The whole file in a; size is what it had when opened, and it may not be larger. */
+static int read_whole(int fd, struct arena *a, size_t size, str *ret, struct err *err)
+{
+    char *p = arena_alloc(a, size + 1);
+    size_t n = 0;
+    ssize_t got;
+    while ((got = read_some(fd, p + n, size + 1 - n)) > 0)
+        n += (size_t)got;
+    if (got < 0)
+        return err_set(err, ERR_IO, "read: %m");
+    if (n > size)
+        return err_set(err, ERR_IO, "it grows while it is read");
+    *ret = (str){p, n};
+    return 0;
+}
+
+int oci_layout_read_file(struct oci_layout *l, struct arena *a, const char *name, size_t max, str *ret, struct err *err)
+{
+    struct stat st;
+    int fd OCI_FD_SCOPE = open_regular(l->dir, name, &st);
+    if (fd < 0)
+        return err_set(err, is_absent(errno) ? ERR_NOT_FOUND : ERR_IO, "open %s/%s: %m", l->path, name);
+    if ((uint64_t)st.st_size > max)
+        return err_set(err, ERR_TOO_LARGE, "%s/%s is larger than %zu bytes", l->path, name, max);
+    int code = read_whole(fd, a, (size_t)st.st_size, ret, err);
+    return code < 0 ? err_wrap(err, "%s/%s", l->path, name) : 0;
+}
+
+/* ---- Blobs: every step beneath the one before, no links. ---- */
+
+int oci_layout_blob_dir(struct oci_layout *l, const struct oci_digest *digest)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int blobs OCI_FD_SCOPE = openat(l->dir, "blobs", flags);
+    return blobs < 0 ? -1 : openat(blobs, oci_digest_algorithm_name(digest).p, flags);
+}
+
+static int open_blob(struct oci_layout *l, const struct oci_digest *digest, struct stat *st)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    int dir OCI_FD_SCOPE = oci_layout_blob_dir(l, digest);
+    return dir < 0 ? -1 : open_regular(dir, str_cstr(&scratch, oci_digest_hex(&scratch, digest)), st);
+}
+
+static int blob_failed(struct oci_layout *l, const struct oci_digest *digest, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    int error = errno;
+    str shown = oci_digest_format(&scratch, digest);
+    errno = error;
+    if (is_absent(error))
+        return err_set(err, ERR_NOT_FOUND, "%.*s is not in %s", STR(shown), l->path);
+    return err_set(err, ERR_IO, "open %.*s in %s: %m", STR(shown), l->path);
+}
+
+bool oci_layout_has_blob(struct oci_layout *l, const struct oci_digest *digest, uint64_t size)
+{
+    struct stat st;
+    int fd OCI_FD_SCOPE = open_blob(l, digest, &st);
+    return fd >= 0 && (uint64_t)st.st_size == size;
+}
+
+static int read_document(struct oci_layout *l, struct arena *a, const struct oci_digest *digest, str *ret,
+                         struct err *err)
+{
+    struct stat st;
+    int fd OCI_FD_SCOPE = open_blob(l, digest, &st);
+    if (fd < 0)
+        return blob_failed(l, digest, err);
+    if (st.st_size > OCI_DOCUMENT_MAX)
+        return err_set(err, ERR_TOO_LARGE, "manifest: it is larger than %d bytes", OCI_DOCUMENT_MAX);
+    return read_whole(fd, a, (size_t)st.st_size, ret, err);
+}
+
+/* ---- As a source. ---- */
+
+static int source_resolve(struct oci_source *s, struct arena *a, const struct oci_reference *ref,
+                          struct oci_document *ret, struct err *err)
+{
+    struct oci_layout *l = (struct oci_layout *)s;
+    struct oci_manifest index;
+    struct oci_digest digest;
+    int code;
+    if (oci_digest_parse(ref->digest, &digest))
+        return read_document(l, a, &digest, &ret->bytes, err);
+    if ((code = oci_layout_list(l, a, &index, err)) < 0)
+        return code;
+    const struct oci_descriptor *found = oci_index_find(&index, ref);
+    if (found == NULL)
+        return err_set(err, ERR_NOT_FOUND, "%.*s is not in %s", STR(ref->text), l->path);
+    ret->media_type = found->media_type;
+    ret->digest = found->digest;
+    return read_document(l, a, &found->digest, &ret->bytes, err);
+}
+
+static int source_document(struct oci_source *s, struct arena *a, const struct oci_descriptor *want,
+                           struct oci_document *ret, struct err *err)
+{
+    ret->media_type = want->media_type;
+    return read_document((struct oci_layout *)s, a, &want->digest, &ret->bytes, err);
+}
+
+static int source_blob(struct oci_source *s, const struct oci_descriptor *want, struct oci_sink sink, struct err *err)
+{
+    struct oci_layout *l = (struct oci_layout *)s;
+    struct arena scratch ARENA_SCOPE = {0};
+    struct stat st;
+    ssize_t n;
+    int fd OCI_FD_SCOPE = open_blob(l, &want->digest, &st);
+    if (fd < 0)
+        return blob_failed(l, &want->digest, err);
+    char *piece = arena_alloc(&scratch, PIECE);
+    while ((n = read_some(fd, piece, PIECE)) > 0) {
+        int code = sink.take(sink.ctx, (str){piece, (size_t)n}, err);
+        if (code < 0)
+            return code;
+    }
+    return n < 0 ? err_set(err, ERR_IO, "read %s: %m", l->path) : 0;
+}
+
+static void source_free(struct oci_source *s)
+{
+    (void)s; /* oci_layout_free does it */
+}
+
+static const struct oci_source_ops source_ops = {source_resolve, source_document, source_blob, source_free};
+
+struct oci_source *oci_layout_source(struct oci_layout *l)
+{
+    return &l->source;
+}
+
+struct oci_layout *oci_layout_of(int dir, const char *path)
+{
+    struct oci_layout *l = malloc(sizeof(*l));
+    char *copy = strdup(path);
+    if (l == NULL || copy == NULL)
+        abort();
+    *l = (struct oci_layout){.source = {&source_ops}, .dir = dir, .path = copy};
+    return l;
+}
+
+int oci_layout_open(const char *path, struct oci_layout **ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    str text;
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return err_set(err, is_absent(errno) ? ERR_NOT_FOUND : ERR_IO, "open %s: %m", path);
+    struct oci_layout *l = oci_layout_of(dir, path);
+    int code = oci_layout_read_file(l, &scratch, OCI_LAYOUT_FILE, LAYOUT_FILE_MAX, &text, err);
+    if (code == 0 && (code = oci_layout_check(text, err)) < 0)
+        code = err_wrap(err, "%s", path);
+    if (code < 0)
+        oci_layout_free(l);
+    else
+        *ret = l;
+    return code;
+}
+
+void oci_layout_free(struct oci_layout *l)
+{
+    if (l == NULL)
+        return;
+    close(l->dir);
+    free(l->path);
+    free(l);
+}
+
+int oci_layout_list(struct oci_layout *l, struct arena *a, struct oci_manifest *ret, struct err *err)
+{
+    str text;
+    int code = oci_layout_read_file(l, a, OCI_INDEX_FILE, OCI_DOCUMENT_MAX, &text, err);
+    if (code < 0)
+        return code;
+    code = oci_index_parse(a, text, ret, err);
+    return code < 0 ? err_wrap(err, "%s", l->path) : 0;
+}
