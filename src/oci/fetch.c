@@ -272,23 +272,13 @@ static int ask_once(struct pull *p, bool say_what_we_have, struct fetch_entry **
 static bool is_in_store(struct pull *p)
 {
     struct oci_layout *layout;
-    struct oci_layout_names names;
-    struct oci_digest want;
     struct err unread;
-    bool found = false, by_digest = oci_digest_parse(p->ref.digest, &want);
     if (p->request->policy == FETCH_NEVER)
         return true;
     if (p->request->policy == FETCH_ALWAYS || p->f->options.store == NULL ||
         oci_layout_open(p->f->options.store, &layout, &unread) < 0)
         return false;
-    if (by_digest) {
-        found = oci_layout_has_blob(layout, &want);
-    } else if (oci_layout_list(layout, p->a, &names, &unread) == 0) {
-        for (size_t i = 0; !found && i < names.n; i++) {
-            struct oci_reference name;
-            found = oci_reference_parse(names.p[i].name, &name, &unread) == 0 && oci_reference_same(&name, &p->ref);
-        }
-    }
+    bool found = oci_layout_has(layout, &p->ref);
     oci_layout_free(layout);
     return found;
 }

@@ -110,6 +110,18 @@ bool oci_layout_has_blob(struct oci_layout *l, const struct oci_digest *digest, 
     return fd >= 0 && (uint64_t)st.st_size == size;
 }
 
+bool oci_layout_has(struct oci_layout *l, const struct oci_reference *ref)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct oci_manifest index;
+    struct oci_digest digest;
+    struct stat st;
+    if (!oci_digest_parse(ref->digest, &digest))
+        return oci_layout_list(l, &scratch, &index, NULL) == 0 && oci_index_find(&index, ref) != NULL;
+    int fd OCI_FD_SCOPE = open_blob(l, &digest, &st);
+    return fd >= 0;
+}
+
 static int read_document(struct oci_layout *l, struct arena *a, const struct oci_digest *digest, str *ret,
                          struct err *err)
 {

@@ -30,6 +30,8 @@ void oci_layout_free(struct oci_layout *l);
 /* The same layout as a source; freed with it, not by itself. */
 struct oci_source *oci_layout_source(struct oci_layout *l);
 
+/* Is what ref names there, by its digest or by its name? Whether it is sound is another question. */
+bool oci_layout_has(struct oci_layout *l, const struct oci_reference *ref);
 /* A file of that name and size. */
 bool oci_layout_has_blob(struct oci_layout *l, const struct oci_digest *digest, uint64_t size);
 /* Nothing is done when it is there. */
