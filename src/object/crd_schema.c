@@ -35,6 +35,8 @@ bool crd_check_forms(struct field_errors *errs, const struct json *schema, const
     bool ok = check_forms_of(errs, &kw, path);
     for (int k = 0; ok && k < KW_COUNT; k++) {
         const struct json *v = kw.at[k];
+        if (v == NULL)
+            continue;
         const struct step *at = AT(path, str_of(keyword_name(k)));
         enum keyword_form form = keyword_form(k);
         bool one = form == FORM_SCHEMA || form == FORM_SCHEMA_OR_BOOL || form == FORM_SCHEMA_OR_LIST;

@@ -336,9 +336,11 @@ const char *crd_unstructural(const struct json *schema)
     const char *wrong = NULL;
     for (int k = 0; k < KW_COUNT && wrong == NULL; k++) {
         const struct json *v = kw.at[k];
+        if (v == NULL)
+            continue;
         enum keyword_form form = keyword_form(k);
         if (form == FORM_SCHEMA || ((form == FORM_SCHEMA_OR_BOOL || form == FORM_SCHEMA_OR_LIST) && json_is_obj(v)))
-            wrong = v ? crd_unstructural(v) : NULL;
+            wrong = crd_unstructural(v);
         for (uint32_t i = 0; form == FORM_SCHEMAS && i < json_len(v) && wrong == NULL; i++)
             wrong = crd_unstructural(&v->items[i]);
         for (uint32_t i = 0; form == FORM_NAMED && i < json_len(v) && wrong == NULL; i++)

@@ -303,6 +303,8 @@ static bool has_default(const struct json *schema)
     bool found = kw.at[KW_DEFAULT] != NULL;
     for (int k = 0; k < KW_COUNT && !found; k++) {
         const struct json *v = kw.at[k];
+        if (v == NULL)
+            continue;
         enum keyword_form form = keyword_form(k);
         bool one = form == FORM_SCHEMA || form == FORM_SCHEMA_OR_BOOL || form == FORM_SCHEMA_OR_LIST;
         if (one && json_is_obj(v))

@@ -53,7 +53,7 @@ static const struct {
     [KW_X_VALIDATIONS] = {S_INIT("x-kubernetes-validations"), FORM_OBJECTS},
 };
 
-/* By length, then by bytes: most lookups are decided by the length. */
+/* By length: most lookups are decided by it. */
 static const uint8_t sorted[KW_COUNT] = {
     KW_ID,
     KW_NOT,
@@ -101,25 +101,21 @@ static const uint8_t sorted[KW_COUNT] = {
     KW_X_PRESERVE,
 };
 
-static int compare(str a, str b)
-{
-    if (a.n != b.n)
-        return a.n < b.n ? -1 : 1;
-    return a.n ? memcmp(a.p, b.p, a.n) : 0;
-}
+/* Where in that order those of a length begin, up to where those of the next one do. */
+enum { LONGEST = 36 };
+static const uint8_t first[LONGEST + 2] = {
+    0,  0,  0,  1,  2,  5,  10, 11, 17, 21, 23, 25, 28, 30, 32, 32, 33, 35, 36,
+    36, 36, 37, 38, 39, 39, 40, 40, 42, 42, 42, 42, 43, 43, 43, 43, 43, 43, 44,
+};
 
 static int find(str name)
 {
-    size_t lo = 0, hi = KW_COUNT;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        int c = compare(name, keywords[sorted[mid]].name);
-        if (c == 0)
-            return sorted[mid];
-        if (c < 0)
-            hi = mid;
-        else
-            lo = mid + 1;
+    if (name.n == 0 || name.n > LONGEST)
+        return -1;
+    for (size_t i = first[name.n]; i < first[name.n + 1]; i++) {
+        const char *known = keywords[sorted[i]].name.p;
+        if (known[0] == name.p[0] && memcmp(known, name.p, name.n) == 0)
+            return sorted[i];
     }
     return -1;
 }
