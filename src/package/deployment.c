@@ -105,7 +105,7 @@ void load_install(struct load *l, const struct load_document *d)
     l->install = str_dup(l->while_loading, d->path);
     if (!json_is_obj(d->json)) {
         findings_add(l->findings, INVALID_PACKAGE, "%.*s: must be a Deployment of apps/v1, but is a %s", STR(d->path),
-                     json_type_name(d->json));
+                     fields_type(d->json));
         return;
     }
     if (d->bytes > MAX_BYTES) {

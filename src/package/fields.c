@@ -8,17 +8,20 @@ str fields_shown(struct arena *a, str text)
     return buf_str(&b);
 }
 
-/* Whole numbers and others are the same to people. */
-static const char *type_name(const struct json *v)
+const char *fields_type(const struct json *v)
 {
-    return json_is_num(v) ? "number" : json_type_name(v);
+    static const char *const names[] = {
+        [JSON_NULL] = "null",   [JSON_BOOL] = "boolean", [JSON_INT] = "number", [JSON_UINT] = "number",
+        [JSON_REAL] = "number", [JSON_STR] = "string",   [JSON_ARR] = "list",   [JSON_OBJ] = "mapping",
+    };
+    return names[json_type(v)];
 }
 
 static void wrong_type(const struct fields_reader *r, str field, const char *wanted, const struct json *got)
 {
     const char *hint = json_is_num(got) && wanted[0] == 's' ? "; put it in quotes" : "";
     findings_add(r->findings, INVALID_PACKAGE, "%.*s: %.*s: must be a %s, but is a %s%s", STR(r->file), STR(field),
-                 wanted, type_name(got), hint);
+                 wanted, fields_type(got), hint);
 }
 
 static bool read_text(const struct fields_reader *r, str field, const struct field_rule *rule, const struct json *v,
@@ -129,7 +132,7 @@ struct json fields_read(const struct fields_reader *r, const struct json *docume
 {
     if (!json_is_obj(document)) {
         findings_add(r->findings, INVALID_PACKAGE, "%.*s: must be a mapping, but is a %s", STR(r->file),
-                     type_name(document));
+                     fields_type(document));
         return json_obj();
     }
     return read_record(r, "", document, rules, n);

@@ -44,3 +44,5 @@ struct json fields_read(const struct fields_reader *r, const struct json *docume
                         size_t n);
 /* A foreign text for a message: in quotes, shortened. Lives in the arena. */
 str fields_shown(struct arena *a, str text);
+/* What authors call the type of a value: "number", "list", "mapping". */
+const char *fields_type(const struct json *v);

@@ -151,7 +151,7 @@ static void read_controller(struct load *l, str path, const struct json *control
     struct json got = json_obj();
     if (!json_is_null(controller) && !json_is_obj(controller)) {
         findings_add(l->findings, INVALID_PACKAGE, "%.*s: spec.controller: must be a mapping, but is a %s", STR(path),
-                     json_type_name(controller));
+                     fields_type(controller));
         return;
     }
     if (json_is_obj(controller)) {
