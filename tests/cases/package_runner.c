@@ -6,7 +6,8 @@
  *   --- file PATH repeat=N      each second line is repeated N times, as in tests/cases/bytes.h
  *   --- copies N PATH           N files like this; # stands for their numbers, in path and text
  *   --- line                    or a line as it came from reeve-fetch, whatever it is
- *   --- model                   what becomes of it, when nothing is wrong: YAML, of which only the keys given are looked at
+ *   --- model                   what becomes of it, when nothing is wrong: YAML, of which only the keys given are looked at;
+ *                               null stands for what must not be there
  *   --- crd NAME                one of its CRDs: YAML, as above; group, plural, kind, scope, versions, subresources,
  *                               annotations, body
  *   --- findings                what is wrong with it, a line each; absent: nothing must be
@@ -173,8 +174,8 @@ static struct json picked(struct arena *a, const struct json *want, const struct
     json_each_member(want, m)
     {
         const struct json *v = json_get(got, json_key(m));
-        if (v)
-            json_add(a, &ret, json_key(m), picked(a, &m->val, v));
+        if (v || json_is_null(&m->val))
+            json_add(a, &ret, json_key(m), v ? picked(a, &m->val, v) : json_null());
     }
     return ret;
 }
