@@ -8,6 +8,7 @@
 #include "authn/pem.h"
 #include "authn/pki_issue.h"
 #include "authn/token.h"
+#include "cases/access.h"
 #include "cases/case.h"
 #include "cases/match.h"
 #include "cases/objects.h"
@@ -415,7 +416,7 @@ static bool step_on_objects(struct world *w, const struct case_section *s)
                                 .settle = settle_for_objects,
                                 .pass_time = pass_time,
                                 .ctx = w};
-    return objects_step(&w->objects, &door, s);
+    return objects_step(&w->objects, &door, s) || access_step(&door, s);
 }
 
 /* ---- Cases. ---- */

@@ -19,6 +19,7 @@
  *     N                               time that this was asked, or since the beginning
  *     --- note …                      says something to the reader
  *     --- create, delete, patch, left, events     see objects.h
+ *     --- rights                      see access.h
  *
  * The server is the controllers' own unless the case begins with "--- remote": then they take it for one of many processes. */
 #pragma once

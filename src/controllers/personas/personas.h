@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the personas: ClusterRoles that people are bound to, and that follow what is installed. Made at start, kept in repair.
+ * Owns: nothing here; what it makes belongs to the control it is added to.
+ * Threads: the loop thread adds it.
+ * Errors: see controllers.h. A role of that name which is somebody else's is left alone: an Event and the log tell of it.
+ *
+ *   group crossplane:masters ──► crossplane-admin ◄─────────────┬── crossplane:system:aggregate-to-crossplane-admin
+ *                                                               ├── …:env:default:admin, …:ns:default:admin
+ *                                                               └── package:…:admin
+ *   whom an admin binds ──► crossplane-env-{role} ◄─────────────┬── crossplane:package-manager:env:default:{role}
+ *                                                               └── package:…:{role} of cluster packages
+ *   in a namespace      ──► crossplane:ns:{ns}:{role} ◄─────────┬── crossplane:package-manager:ns:default:{role}, labelled {ns}
+ *                                                               └── package:…:{role} of packages there, labelled {ns}
+ *
+ * Those on the left are aggregated: the aggregation controller fills in their rules, never this one. Those on the right have rules.
+ * Two queues: one key for everything that there is once, so that many namespaces become one write of the labels; and one key for
+ * the three roles of each namespace. */
+#pragma once
+
+#include "controllers/controllers.h"
+
+extern const struct controller_row personas_row;
