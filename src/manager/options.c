@@ -12,8 +12,8 @@
 #define SECOND (1000 * MS)
 
 const char manager_usage[] =
-    "Usage: reeve manager [--kubeconfig FILE] [--context NAME] --controllers LIST [--listen HOST:PORT]\n"
-    "       reeve manager --print-rbac --controllers LIST\n"
+    "Usage: reeve manager [--kubeconfig FILE] [--context NAME] [--controllers LIST] [--listen HOST:PORT]\n"
+    "       reeve manager --print-rbac [--controllers LIST]\n"
     "       reeve manager --print-crds\n"
     "\n"
     "Runs controllers against any Kubernetes API server, inside the cluster or outside. Of several managers one acts; the\n"
@@ -21,11 +21,12 @@ const char manager_usage[] =
     "\n"
     "      --kubeconfig FILE       [$KUBECONFIG, ~/.kube/config, or the account of the pod it runs in]\n"
     "      --context NAME          of the kubeconfig\n"
-    "      --controllers LIST      names with commas between them, or * for all:\n"
+    "      --controllers LIST      names with commas between them, or * for all  [those that a Kubernetes does not have]\n"
+    "                                personas     roles for people, which follow what is installed\n"
+    "                              kube-controller-manager does these unless it is told not to:\n"
     "                                aggregation  rules of aggregated ClusterRoles\n"
     "                                garbage      objects whose owners are gone\n"
     "                                namespaces   contents of deleted namespaces; what new ones start with\n"
-    "                              kube-controller-manager does all of these unless it is told not to\n"
     "      --listen HOST:PORT      for /healthz, /readyz and /metrics; port 0: any that is free  [127.0.0.1:8085]\n"
     "      --root-ca-file FILE     what kube-root-ca.crt says  [the CA by which the server is believed]\n"
     "      --no-leader-election    acts at once: there is no other manager\n"
@@ -96,6 +97,14 @@ static bool choose(struct manager_options *o, str name)
             o->rows[o->n_rows++] = row;
     }
     return is_found;
+}
+
+/* Those that no Kubernetes has. */
+static void choose_own(struct manager_options *o)
+{
+    for (size_t i = 0; i < controllers_count(); i++)
+        if (!controllers_row(i)->in_kubernetes)
+            choose(o, str_of(controllers_row(i)->name));
 }
 
 static void list_names(struct buf *b)
@@ -271,11 +280,11 @@ static int understand(struct manager_options *o, const struct words *w, struct e
         return err_set(err, ERR_BAD_REQUEST,
                        "cannot listen at \"%s\": say HOST:PORT, such as 127.0.0.1:8085, [::1]:8085 or localhost:0",
                        w->listen);
-    if (!w->controllers || !w->controllers[0])
-        return err_set(
-            err, ERR_BAD_REQUEST,
-            "nothing to do: say --controllers LIST. A Kubernetes has controllers of its own for what these do");
-    int code = manager_choose(o, str_of(w->controllers), err);
+    int code = 0;
+    if (w->controllers && w->controllers[0])
+        code = manager_choose(o, str_of(w->controllers), err);
+    else
+        choose_own(o);
     return code < 0 ? code : check_times(o, err);
 }
 

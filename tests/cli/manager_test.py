@@ -37,12 +37,11 @@ class Manager:
         code, out, err = self.run('--help')
         assert code == 0 and out.startswith('Usage: reeve manager') and not err, (code, out, err)
         assert max(map(len, out.splitlines())) <= 120
-        for flag in ('--kubeconfig', '--controllers', '--listen', '--lease-duration', '--print-rbac'):
+        for flag in ('--kubeconfig', '--controllers', '--listen', '--lease-duration', '--print-rbac', '--print-crds'):
             assert flag in out, flag
 
     def usage_is_checked(self):
-        for words, text in ((('--controllers=nothing',), 'there is no controller "nothing": there are aggregation, garbage, namespaces'),
-                            ((), 'say --controllers LIST'),
+        for words, text in ((('--controllers=nothing',), 'there is no controller "nothing": there are aggregation, garbage, namespaces, personas'),
                             (('--controllers=*', '--lease-duration=1.5s'), '--lease-duration "1.5s" is no duration'),
                             (('--controllers=*', '--renew-deadline=15s'), 'must be shorter than --lease-duration'),
                             (('--controllers=*', '--listen=8085'), 'cannot listen at "8085"'),
@@ -66,6 +65,13 @@ class Manager:
             code, _, err = self.run('--controllers=*', '--kubeconfig', self.kubeconfig, '--listen', '127.0.0.1:%d' % port)
         assert code == 1 and 'port %d is taken' % port in err and '--listen' in err, (code, err)
 
+    def default_is_what_kubernetes_has_not(self):
+        code, out, _ = self.run('--print-rbac')
+        assert (code, out) == (0, self.run('--print-rbac', '--controllers=personas')[1]) and 'escalate' in out, out
+        assert self.run('--print-rbac', '--controllers=')[1] == out
+        code, out, err = self.run('--kubeconfig', '/nonexistent/file')
+        assert code == 1 and '/nonexistent/file' in err, (code, out, err)
+
     def environment_counts(self):
         code, out, _ = self.run('--print-rbac', REEVE_CONTROLLERS='aggregation')
         assert code == 0 and 'escalate' in out and out.count('---') == 4, out
@@ -79,7 +85,7 @@ def main():
     try:
         manager = Manager(scratch)
         for number, name in enumerate(('helps', 'usage_is_checked', 'server_must_be_known', 'port_must_be_free',
-                                       'environment_counts'), 1):
+                                       'default_is_what_kubernetes_has_not', 'environment_counts'), 1):
             try:
                 getattr(manager, name)()
                 print('ok %d - %s' % (number, name.replace('_', ' ')), flush=True)

@@ -20,7 +20,7 @@ from reeve_server import SANITIZER, Server, Tap  # noqa: E402
 REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 KUSTOMIZE = os.path.join(DEPLOY, 'manager', 'kustomize')
 CHART = os.path.join(DEPLOY, 'manager', 'helm')
-CONTROLLERS = ('aggregation', 'garbage', 'namespaces')
+CONTROLLERS = ('aggregation', 'garbage', 'namespaces', 'personas')
 ACCOUNT = 'system:serviceaccount:reeve-system:reeve-manager'
 PATIENCE = 60
 
@@ -53,7 +53,7 @@ def wait_for(condition, what):
 
 def rbac_is_printed():
     text = read(KUSTOMIZE, 'rbac.yaml')
-    assert text.split('\n', 1)[1] == print_rbac('--controllers=aggregation')
+    assert text.split('\n', 1)[1] == print_rbac()
 
 
 def chart_has_the_rights():
@@ -136,10 +136,46 @@ def leaf(name, label):
                            'rules': [{'apiGroups': ['leaf.example.com'], 'resources': ['leaves'], 'verbs': ['get']}]})
 
 
+def personas_at_work(cluster):
+    """All that the controller does: makes, repairs, reports and removes."""
+    label = 'rbac.crossplane.io/managed-roles'
+
+    def roles():
+        return cluster.kubectl('get', 'clusterroles', '-o', 'name')
+    cluster.kubectl('create', 'clusterrole', 'crossplane:ns:app:edit', '--verb=get', '--resource=pods')
+    cluster.kubectl('create', 'namespace', 'app')
+    cluster.kubectl('label', 'namespace', 'app', label + '=true')
+    wait_for(lambda: 'crossplane:ns:app:view' in roles(), 'personas of a namespace')
+    wait_for(lambda: 'PersonaConflict' in cluster.kubectl('get', 'events', '-A'), 'an Event')
+    wait_for(lambda: 'crossplane:masters' in cluster.kubectl('get', 'clusterrolebinding', '-o', 'yaml'), 'crossplane-admin')
+    cluster.kubectl('patch', 'clusterrolebinding', 'crossplane-admin', '--type=merge', '-p', '{"subjects":[]}')
+    wait_for(lambda: 'crossplane:masters' in cluster.kubectl('get', 'clusterrolebinding', '-o', 'yaml'), 'a repair')
+    cluster.kubectl('label', 'namespace', 'app', label + '-')
+    wait_for(lambda: 'crossplane:ns:app:view' not in roles(), 'personas are gone')
+
+
+def personas_use_their_rights():
+    cluster = Cluster()
+    try:
+        cluster.install('personas')
+        personas_at_work(cluster)
+        used = {(r[0], '/'.join(part for part in r[1].split('/')[1:] if part in
+                                ('namespaces', 'clusterroles', 'clusterrolebindings', 'events', 'leases')))
+                for r in cluster.requests() if r[0] != 'GET'}  # a watch is told when it ends
+        refused = [r for r in cluster.requests() if r[2] in ('401', '403')]
+        assert not refused, refused
+        used.discard(('PATCH', 'namespaces/events'))  # only when the conflict is met twice
+        assert {u for u in used if not u[1].endswith('leases')} == {
+            ('PATCH', 'clusterroles'), ('DELETE', 'clusterroles'), ('PATCH', 'clusterrolebindings'),
+            ('POST', 'namespaces/events')}, used
+    finally:
+        cluster.end()
+
+
 def rights_are_enough():
     cluster = Cluster()
     try:
-        cluster.install('aggregation,garbage,namespaces')
+        cluster.install(','.join(CONTROLLERS))
         cluster.kubectl('apply', '-f', '-', stdin=leaf('leaf', 'rbac.authorization.k8s.io/aggregate-to-view'))
         wait_for(lambda: 'leaf.example.com' in cluster.kubectl('get', 'clusterrole', 'admin', '-o', 'yaml'), 'aggregation')
         cluster.kubectl('create', 'namespace', 'full')
@@ -153,6 +189,7 @@ def rights_are_enough():
         cluster.kubectl('delete', 'configmap', 'owner', '-n', 'full')
         wait_for(lambda: 'owned' not in cluster.kubectl('get', 'secrets', '-n', 'full', '-o', 'name'), 'garbage')
         cluster.kubectl('delete', 'namespace', 'full')
+        personas_at_work(cluster)
         refused = [r for r in cluster.requests() if r[2] in ('401', '403')]
         assert not refused, refused
     finally:
@@ -186,6 +223,7 @@ def main():
     checks.run('the chart has the rights that the binary prints', chart_has_the_rights)
     checks.run('the pod has no privileges', pod_is_restricted)
     checks.run('the rights are enough for all controllers', rights_are_enough)
+    checks.run('the personas use their rights', personas_use_their_rights)
     checks.run('the rights of aggregation are not more than it uses', rights_are_not_more)
     if shutil.which('helm'):
         checks.run('the chart makes the same objects', chart_is_kustomize)
