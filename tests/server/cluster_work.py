@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work for the controllers, round by round, and what must have become of it.
 
-Each round has: a leaf role that changes and one that goes; a namespace that ends and one that begins; owners that are deleted in
-the background, in the foreground and as orphans. Beside it stands what nobody deletes; it must outlive everything.
+Each round has: a leaf role that changes and one that goes; a namespace that ends, unless there is no time for it (a manager leaves
+it alone for five seconds), and one that begins; owners that are deleted in the background, in the foreground and as orphans. Beside
+it stands what nobody deletes; it must outlive everything.
 
     prepare(n)   makes the things of round n
     change(n)    what the controllers have to react to
@@ -23,6 +24,7 @@ class Work:
         self.server = server
         self.connection = server.connect()
         self.precious = []
+        self.quick = set()  # rounds in which no namespace ends
 
     def ask(self, method, path, body=None, headers=None):
         return self.server.ask(method, path, body, self.connection, headers)
@@ -71,10 +73,13 @@ class Work:
             CORE + 'precious/configmaps/in-precious-%d' % n for n in range(3)] + [
             ROLES + '/work-0', ROLES + '/work-sum', CORE + 'precious', CORE + 'work', CORE + 'default']
 
-    def prepare(self, n, size=3):
-        self.namespace('ends-%d' % n)
-        for k in range(size):
-            self.configmap('c-%d' % k, where=CORE + 'ends-%d/configmaps' % n)
+    def prepare(self, n, size=3, is_quick=False):
+        if is_quick:
+            self.quick.add(n)
+        else:
+            self.namespace('ends-%d' % n)
+            for k in range(size):
+                self.configmap('c-%d' % k, where=CORE + 'ends-%d/configmaps' % n)
         for kind in ('back', 'fore', 'free'):
             owner = self.configmap('%s-%d' % (kind, n))
             for k in range(size):
@@ -83,7 +88,8 @@ class Work:
         self.leaf('short-%d' % n, 'short-%d' % n)
 
     def change(self, n):
-        self.delete(CORE + 'ends-%d' % n)
+        if n not in self.quick:
+            self.delete(CORE + 'ends-%d' % n)
         self.delete(HOME + '/back-%d' % n)
         self.delete(HOME + '/fore-%d' % n, 'Foreground')
         self.delete(HOME + '/free-%d' % n, 'Orphan')
