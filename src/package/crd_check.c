@@ -245,6 +245,23 @@ struct crd_info crd_info_dup(struct arena *a, const struct crd_info *info)
     return all;
 }
 
+/* As it will be written, if it is anything like a definition. */
+static bool read_form(struct check *c, const struct json *doc, struct json *ret)
+{
+    if (!check_kind(c, doc, ret) || !check_fields(c, ret))
+        return false;
+    strip_metadata(c, ret);
+    crd_default(c->arena, ret);
+    return true;
+}
+
+bool crd_read(struct arena *a, const struct json *doc, struct json *ret)
+{
+    struct findings ignored = {.arena = a};
+    struct check c = {.arena = a, .findings = &ignored, .warnings = &ignored};
+    return read_form(&c, doc, ret);
+}
+
 bool crd_check(struct arena *a, const struct json *doc, struct crd_checked *ret, struct findings *findings,
                struct findings *warnings)
 {
@@ -252,10 +269,8 @@ bool crd_check(struct arena *a, const struct json *doc, struct crd_checked *ret,
     struct json crd;
     c.name = finding_shown(a, json_get_text(json_get(doc, S("metadata")), S("name")), SHOWN_MAX);
     check_size(&c, doc);
-    if (c.n || !check_kind(&c, doc, &crd) || !check_fields(&c, &crd))
+    if (c.n || !read_form(&c, doc, &crd))
         return false;
-    strip_metadata(&c, &crd);
-    crd_default(a, &crd);
     check_as_server(&c, &crd);
     check_group(&c, json_get(&crd, S("spec")));
     check_conversion(&c, json_get(&crd, S("spec")));

@@ -44,6 +44,10 @@ struct crd_checked {
 bool crd_check(struct arena *a, const struct json *doc, struct crd_checked *ret, struct findings *findings,
                struct findings *warnings);
 
+/* The definition that crd_check returned for this document, without asking again whether it is right: for documents that are
+ * known to have passed. False only for one that never could. */
+bool crd_read(struct arena *a, const struct json *doc, struct json *ret);
+
 /* A copy whose texts live in the arena, so that the definition need not. */
 struct crd_info crd_info_dup(struct arena *a, const struct crd_info *info);
 

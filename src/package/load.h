@@ -30,7 +30,6 @@ struct load {
     struct findings *findings, *warnings;
     struct describe describe;
     VEC(struct load_crd) crds;
-    struct buf text; /* a CRD as it is hashed */
     VEC(struct package_dependency) dependencies;
     VEC(struct package_requirement) requirements;
     str version;                 /* as the package says it; empty: it does not */
@@ -60,6 +59,8 @@ void load_xpkg(struct load *l, const struct load_document *d);
 void load_xpkg_end(struct load *l);
 
 void load_crd(struct load *l, const struct load_document *d);
+/* Equal for equal definitions, and for no others. */
+str load_crd_hash(struct arena *a, const struct json *crd);
 /* Sorts them, finds those that are there twice, and says what describes each. */
 void load_crds_end(struct load *l);
 

@@ -16,12 +16,13 @@ static void tell(struct findings *to, str path, const struct findings *from)
     to->more += from->more;
 }
 
-static str hash_of(struct load *l, const struct json *crd)
+str load_crd_hash(struct arena *a, const struct json *crd)
 {
-    l->text.n = 0;
-    json_encode(&l->text, crd, JSON_SORTED);
-    struct oci_digest digest = oci_digest_of(OCI_SHA256, buf_str(&l->text));
-    return str_dup(l->keep, str_upto(oci_digest_hex(l->line, &digest), HASH_DIGITS));
+    struct buf text = {0};
+    json_encode(&text, crd, JSON_SORTED);
+    struct oci_digest digest = oci_digest_of(OCI_SHA256, buf_str(&text));
+    buf_done(&text);
+    return str_upto(oci_digest_hex(a, &digest), HASH_DIGITS);
 }
 
 static size_t annotations_size(const struct json *crd)
@@ -49,7 +50,9 @@ void load_crd(struct load *l, const struct load_document *d)
     if (!ok)
         return;
     *vec_push(l->while_loading, &l->crds) = (struct load_crd){
-        .crd = {.info = crd_info_dup(l->keep, &checked.info), .offset = d->offset, .hash = hash_of(l, &checked.crd)},
+        .crd = {.info = crd_info_dup(l->keep, &checked.info),
+                .offset = d->offset,
+                .hash = str_dup(l->keep, load_crd_hash(l->line, &checked.crd))},
         .path = str_dup(l->while_loading, d->path),
         .own = annotations_size(&checked.crd),
     };

@@ -127,11 +127,10 @@ static bool take_pattern(str *s, struct pattern *ret)
 static bool read_version(str s, struct version *ret)
 {
     struct pattern p;
-    str core = s;
     size_t n = 0;
     while (n < s.n && s.p[n] != '-' && s.p[n] != '+')
         n++;
-    core = str_upto(s, n);
+    str core = str_upto(s, n);
     bool has_letters = str_find_char(core, 'x') >= 0 || str_find_char(core, 'X') >= 0 || str_find_char(core, '*') >= 0;
     if (s.n > MAX_CONSTRAINT || has_letters || !take_pattern(&s, &p) || s.n)
         return false;
