@@ -16,8 +16,9 @@ struct of_text {
 
 static str line_at(const struct of_text *t, uint64_t offset)
 {
-    str rest = str_from(t->text, offset), line;
-    return str_cut(rest, '\n', &line, &rest) ? line : rest;
+    str line, rest;
+    str_cut(str_from(t->text, offset), '\n', &line, &rest);
+    return line;
 }
 
 static int next(struct content *c, struct arena *a, str *ret, uint64_t *ret_offset, struct err *err)
