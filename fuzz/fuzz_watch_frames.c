@@ -26,7 +26,8 @@ struct outcome {
 static void check_item(struct arena *a, const struct json *object)
 {
     static const str labels[] = {S_INIT("app"), S_INIT("")};
-    struct item *item = item_new_shaped(object, &(struct item_shape){false, labels, 2, true});
+    struct item *item =
+        item_new_shaped(object, &(struct item_shape){.labels = labels, .n_labels = 2, .by_owner = true});
     if (item == NULL)
         return; /* a name of more than 64 KiB */
     assert(str_eq(item_name(item), object_name(object)) && str_eq(item_namespace(item), object_namespace(object)));
