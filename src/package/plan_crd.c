@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CRDs as they are written: the author's, with labels that say for whom they are and whose. Cost is linear in those who share
  * one: labels are added, not looked for, because the package manager's keys are not the author's to use. */
-#include "package/plan.h"
+#include "package/plan_parts.h"
 
 #include "object/object.h"
 
@@ -28,14 +28,13 @@ static struct json labels_of(struct arena *a, const struct dialect *dialect, con
     enum { OTHERS = 2 };
     struct json labels = author_map(a, object_labels(body), sharers->n_namespaces + sharers->n_records + OTHERS);
     bool is_cluster = p->scope == PACKAGE_CLUSTER;
-    const struct json yes = json_str(S("true"));
     json_add(a, &labels, S(LABEL_MANAGED_BY), json_str(S(LABEL_MANAGER)));
     if (dialect->has_personas)
         json_add(a, &labels, S(LABEL_SCOPE), json_str(is_cluster ? S("environment") : S("namespace")));
-    for (size_t i = 0; dialect->has_personas && !is_cluster && i < sharers->n_namespaces; i++)
-        json_add(a, &labels, str_fmt(a, LABEL_NAMESPACE_PREFIX "%.*s", STR(sharers->namespaces[i])), yes);
+    if (dialect->has_personas && !is_cluster)
+        plan_add_namespaces(a, &labels, sharers);
     for (size_t i = 0; i < sharers->n_records; i++)
-        json_add(a, &labels, str_fmt(a, LABEL_PARENT_PREFIX "%.*s", STR(sharers->records[i])), yes);
+        json_add(a, &labels, plan_join(a, S(LABEL_PARENT_PREFIX), sharers->records[i]), json_str(S("true")));
     return labels;
 }
 

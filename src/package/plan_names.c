@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "package/plan.h"
+#include "package/plan_parts.h"
 
 #include <assert.h>
 #include <openssl/evp.h>
@@ -13,6 +13,15 @@ enum {
     FAMILY_LABEL = 63,
     FAMILY_LETTERS = 26, /* 130 bits: nobody finds two families that have the same */
 };
+
+str plan_join(struct arena *a, str head, str tail)
+{
+    struct buf b = {.arena = a};
+    buf_grow(&b, head.n + tail.n);
+    buf_add_str(&b, head);
+    buf_add_str(&b, tail);
+    return buf_str(&b);
+}
 
 /* The first letters of the hash in base32 (RFC 4648), small, as many as fit into its bits. */
 static void add_letters(struct buf *b, const unsigned char *hash, size_t letters)

@@ -49,3 +49,8 @@ void plan_conflicts(const struct plan_args *args, const struct plan_rights *righ
 struct json plan_metadata(struct arena *a, str name, str namespace);
 /* {apiVersion, kind, metadata} */
 struct json plan_object(struct arena *a, str api_version, str kind, struct json metadata);
+
+/* Both in a row; for the many, where formats cost more than all the rest. */
+str plan_join(struct arena *a, str head, str tail);
+/* In labels: namespace.crossplane.io/{namespace}: "true" for each of them. */
+void plan_add_namespaces(struct arena *a, struct json *labels, const struct plan_sharers *sharers);

@@ -45,11 +45,6 @@ static bool is_new(struct deriving *d, str name)
 
 /* ---- What it owns. ---- */
 
-static str part(struct deriving *d, const struct crd_info *crd, const char *subresource)
-{
-    return str_fmt(d->a, "%.*s/%s", STR(crd->plural), subresource);
-}
-
 static void add_owned(struct deriving *d, const struct crd_info *crd)
 {
     enum { PARTS = 4 };
@@ -57,13 +52,13 @@ static void add_owned(struct deriving *d, const struct crd_info *crd)
     size_t n = 0;
     resources[n++] = crd->plural;
     if (crd->has_status)
-        resources[n++] = part(d, crd, "status");
+        resources[n++] = plan_join(d->a, crd->plural, S("/status"));
     if (crd->has_scale)
-        resources[n++] = part(d, crd, "scale");
+        resources[n++] = plan_join(d->a, crd->plural, S("/scale"));
     struct strs group = one(d->a, crd->group);
     if (d->args->install->dialect->has_personas)
         *vec_push(d->a, &d->persona) = (struct rule){.api_groups = group, .resources = {resources, n}};
-    resources[n++] = part(d, crd, "finalizers");
+    resources[n++] = plan_join(d->a, crd->plural, S("/finalizers"));
     *vec_push(d->a, &d->system) =
         (struct rule){.verbs = LIST(any_verb), .api_groups = group, .resources = {resources, n}};
     is_new(d, crd->name);

@@ -38,6 +38,12 @@ static struct json role(struct arena *a, str kind, struct json metadata, struct 
     return object;
 }
 
+void plan_add_namespaces(struct arena *a, struct json *labels, const struct plan_sharers *sharers)
+{
+    for (size_t i = 0; i < sharers->n_namespaces; i++)
+        json_add(a, labels, plan_join(a, S(LABEL_NAMESPACE_PREFIX), sharers->namespaces[i]), json_str(S("true")));
+}
+
 /* A ClusterRole of this version of the package, labelled for all its users. aggregate: one more label; empty: none. */
 static struct json shared_role(struct arena *a, const struct plan_args *args, const char *name, str aggregate,
                                const struct plan_sharers *sharers, struct rules rules)
@@ -48,9 +54,7 @@ static struct json shared_role(struct arena *a, const struct plan_args *args, co
     json_add(a, labels, S(LABEL_FAMILY), json_str(plan_family_label(a, p->family)));
     if (aggregate.n)
         json_add(a, labels, aggregate, json_str(S("true")));
-    for (size_t i = 0; i < sharers->n_namespaces; i++)
-        json_add(a, labels, str_fmt(a, LABEL_NAMESPACE_PREFIX "%.*s", STR(sharers->namespaces[i])),
-                 json_str(S("true")));
+    plan_add_namespaces(a, labels, sharers);
     return role(a, S("ClusterRole"), metadata, rules);
 }
 
