@@ -329,10 +329,79 @@ static void grants_what_the_package_needs_and_nothing_else(void **state)
     }
 }
 
+/* ---- What no package that was read can bring about. ---- */
+
+/* Bodies come without these keys. Were one to have them all the same, they would not count. */
+static void lets_no_body_say_whose_it_is(void **state)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct json body;
+    struct err err;
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"x\",\"uid\":\"1\",\"ownerReferences\":[],"
+        "\"labels\":{\"crossplane.io/scope\":\"system\",\"app.kubernetes.io/managed-by\":\"me\",\"mine\":\"1\"},"
+        "\"annotations\":{\"packages.crossplane.io/family\":\"other:one\",\"mine\":\"1\"}},\"spec\":{\"group\":\"g\"}}";
+    assert_int_equal(json_decode(&arena, str_of(text), NULL, NULL, &body, &err), 0);
+    struct package p = {.family = S("acme:garden"), .scope = PACKAGE_CLUSTER};
+    struct package_crd crd = {.info.name = S("apples.fruit.example.org")};
+    struct plan_sharers none = {0};
+    struct json got = plan_crd(&arena, &dialect_packages, &p, &crd, &body, &none);
+    struct buf b = {.arena = &arena};
+    json_encode(&b, &got, JSON_SORTED);
+    buf_add_char(&b, '\0');
+    assert_string_equal(
+        b.p, "{\"metadata\":{\"annotations\":{\"mine\":\"1\",\"packages.crossplane.io/family\":\"acme:garden\"},"
+             "\"labels\":{\"app.kubernetes.io/managed-by\":\"package-manager\",\"crossplane.io/scope\":"
+             "\"environment\",\"mine\":\"1\"},\"name\":\"apples.fruit.example.org\"},\"spec\":{\"group\":\"g\"}}");
+}
+
+static bool no_crd(void *ctx, struct arena *a, str name, struct plan_crd *ret)
+{
+    return false;
+}
+
+static size_t no_group(void *ctx, struct arena *a, str group, const struct plan_crd **ret)
+{
+    return 0;
+}
+
+/* n CRDs with names as long as they may be. */
+static size_t findings_of(size_t n)
+{
+    struct arena arena ARENA_SCOPE = {0};
+    struct package_crd *crds = ARENA_ARRAY(&arena, struct package_crd, n);
+    for (size_t i = 0; i < n; i++) {
+        str plural = str_fmt(&arena, "%063zu", i);
+        crds[i].info = (struct crd_info){.name = str_fmt(&arena, "%.*s.example.org", STR(plural)),
+                                         .group = S("example.org"),
+                                         .plural = plural,
+                                         .kind = plural,
+                                         .is_namespaced = true,
+                                         .has_status = true,
+                                         .has_scale = true};
+    }
+    struct package p = {.family = S("acme:garden"), .version = S("1"), .crds = crds, .n_crds = n};
+    struct plan_install install = {.dialect = &dialect_packages, .name = S("green"), .namespace = S("shop")};
+    struct plan_facts facts = {.crd = no_crd, .crds_of_group = no_group};
+    struct plan_args args = {.package = &p, .install = &install, .facts = &facts};
+    struct plan plan;
+    plan_make(&arena, &args, &plan);
+    assert_int_equal(plan.n_roles, plan.findings.list.n ? 0 : 4);
+    return plan.findings.list.n;
+}
+
+static void refuses_more_rights_than_a_role_can_list(void **state)
+{
+    assert_int_equal(findings_of(3000), 0);
+    assert_int_equal(findings_of(4000), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grants_what_the_package_needs_and_nothing_else),
+        cmocka_unit_test(lets_no_body_say_whose_it_is),
+        cmocka_unit_test(refuses_more_rights_than_a_role_can_list),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }
