@@ -2,7 +2,8 @@
 /* What: package + what was asked + what the cluster has → objects, grants, findings. No I/O.
  * Owns: nothing; results live in the arena given and share the texts of package, install and facts.
  * Threads: pure.
- * Errors: findings; a plan that has any must not be carried out.
+ * Errors: findings; a plan that has any must not be carried out. Their reasons: those of the package (package.h); ScopeMismatch,
+ *         CRDConflict, InvalidPackage; CRDTerminating, which passes by itself; of the install itself: InvalidInstall.
  *
  *   what an install has alone       ServiceAccount, binding(s), Deployment; in the dialect of stacks its role, too
  *   what it shares with others of   CRDs (one serves all versions), the ClusterRoles of its version: system, admin, edit, view,

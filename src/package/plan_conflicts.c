@@ -40,15 +40,16 @@ static void check_crd_scope(const struct plan_args *args, const struct crd_info 
                      STR(dialect->word));
 }
 
+/* What is being deleted is in the way whoever had it, but not for long: its reason tells that trying again helps. */
 static void check_crd_owner(const struct plan_args *args, const struct plan_crd *there, struct findings *f)
 {
-    if (!there->is_managed)
+    if (there->is_deleting)
+        findings_add(f, S("CRDTerminating"), "CRD %.*s: is being deleted; it can be made again when it is gone",
+                     STR(there->name));
+    else if (!there->is_managed)
         findings_add(f, CONFLICT, "CRD %.*s: exists already, and no package brought it", STR(there->name));
     else if (!str_eq(there->family, args->package->family))
         findings_add(f, CONFLICT, "CRD %.*s: belongs to package %.*s", STR(there->name), STR(there->family));
-    else if (there->is_deleting)
-        findings_add(f, S("CRDTerminating"), "CRD %.*s: is being deleted; it can be made again when it is gone",
-                     STR(there->name));
 }
 
 /* "group/Kind" → the name of its CRD. */
