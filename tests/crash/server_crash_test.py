@@ -126,7 +126,7 @@ def check_watch(server, state, seen, now):
         seen.append((after, event['type'], meta['name'], event['object']['data']['a']))
     connection.close()
     revisions = [event[0] for event in seen]
-    want = list(range(state['after'] + 1, now + 1))  # nobody else writes: each revision is one of these events
+    want = list(range(state['after'] + 1, now + 1))  # no controllers, nobody else writes: each is one of these events
     assert revisions == want, ('a gap or a duplicate', state['after'], revisions, now)
     for _, kind, name, value in seen:
         assert (kind == 'ADDED') == (state['objects'].get(name) is None), (kind, name)
@@ -135,7 +135,7 @@ def check_watch(server, state, seen, now):
 
 def one_round(server, known, state, seed):
     chance = random.Random(seed)
-    server.start()
+    server.start(None, '--no-controllers')
     now = check_objects(server, known)
     check_watch(server, state, state.pop('seen', []), now)
     for name, values in known.items():
@@ -157,7 +157,7 @@ def one_round(server, known, state, seed):
 
 def crashes(server, rounds, seed):
     known = {'w%d-%d' % (i, j): [None] for i in range(WRITERS) for j in range(NAMES)}
-    server.start()
+    server.start(None, '--no-controllers')
     after = check_objects(server, known)
     server.stop()
     state = {'after': after, 'seen': [], 'objects': {}, 'acknowledged': 0}
@@ -166,7 +166,7 @@ def crashes(server, rounds, seed):
             one_round(server, known, state, seed + number)
         except AssertionError as error:
             raise AssertionError('round %d of seed %d: %s' % (number, seed, error)) from error
-    server.start()
+    server.start(None, '--no-controllers')
     check_watch(server, state, state['seen'], check_objects(server, known))
     server.stop()
     print('# %d rounds, %d writes acknowledged, all of them there' % (rounds, state['acknowledged']))
