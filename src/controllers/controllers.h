@@ -7,6 +7,7 @@
 
 #include "control/control.h"
 
+struct fetcher;
 struct root_ca;
 
 /* What a controller is given. */
@@ -17,10 +18,12 @@ struct controller_env {
     struct client *client; /* acts with the rights of this row */
     struct client *reader; /* may list and watch: for informers, which controllers share */
     bool is_embedded;      /* the server is of this process: what it has answered holds for every request after that */
-    struct root_ca *root_ca; /* what kube-root-ca.crt says; lives as long as control. NULL: nobody knows */
+    struct root_ca *root_ca;   /* what kube-root-ca.crt says; lives as long as control. NULL: nobody knows */
+    struct fetcher *fetcher;   /* of packages; lives as long as control. NULL: none can be installed */
+    bool pass_full_deployment; /* --insecure-pass-full-deployment */
 };
 
-enum { CONTROLLER_RIGHTS = 12 }; /* room for the longest list and a NULL */
+enum { CONTROLLER_RIGHTS = 16 }; /* room for the longest list and a NULL */
 
 struct controller_row {
     const char *name;    /* what --controllers calls it; several rows may be one controller */

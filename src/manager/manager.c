@@ -15,6 +15,7 @@
 #include "control/election.h"
 #include "controllers/controllers.h"
 #include "controllers/root_ca.h"
+#include "controllers/sources.h"
 #include "manager/options.h"
 #include "manager/probes.h"
 #include "manager/rbac.h"
@@ -42,6 +43,7 @@ struct manager {
     struct election *election;
     struct client *client; /* the controllers'; NULL while nothing acts */
     struct control *control;
+    struct fetcher *fetcher;
     bool is_leader;   /* or there is no election */
     bool is_stopping; /* what acted is about to be gone */
     bool is_ending;
@@ -75,6 +77,16 @@ static int make_client(struct manager *m, struct client **ret, struct err *err)
     return code;
 }
 
+/* Only installs need one, and a place to write to. */
+static int open_fetcher(struct manager *m, struct err *err)
+{
+    for (size_t i = 0; i < m->options.n_rows; i++) {
+        if (strcmp(m->options.rows[i]->name, "installs") == 0)
+            return package_sources_open(&m->options.packages, &m->fetcher, err);
+    }
+    return 0;
+}
+
 static int add_controllers(struct manager *m, struct err *err)
 {
     struct controller_env env = {.control = m->control,
@@ -82,7 +94,9 @@ static int add_controllers(struct manager *m, struct err *err)
                                  .clock = clock_system,
                                  .client = m->client,
                                  .reader = m->client,
-                                 .root_ca = m->root_ca};
+                                 .root_ca = m->root_ca,
+                                 .fetcher = m->fetcher,
+                                 .pass_full_deployment = m->options.packages.pass_full_deployment};
     for (size_t i = 0; i < m->options.n_rows; i++) {
         int code = m->options.rows[i]->add(&env, err);
         if (code < 0)
@@ -97,8 +111,10 @@ static void act(struct manager *m)
     int code = make_client(m, &m->client, &err);
     if (code == 0) { /* who has a control has a client: a signal in this very turn stops both */
         m->control = control_new(&(struct control_options){m->loop, clock_system, random_of_pool(&m->random), &m->log});
-        code = add_controllers(m, &err);
+        code = open_fetcher(m, &err);
     }
+    if (code == 0)
+        code = add_controllers(m, &err);
     if (code < 0) {
         complain(&err);
         end(m, CLI_FAILED);
@@ -125,8 +141,10 @@ static void on_stopped(void *ctx)
 {
     struct manager *m = ctx;
     control_free(m->control);
+    fetcher_free(m->fetcher);
     client_free(m->client);
     m->control = NULL;
+    m->fetcher = NULL;
     m->client = NULL;
     m->is_stopping = false;
     if (m->is_ending)
@@ -142,6 +160,8 @@ static void stop_acting(struct manager *m)
         return;
     m->is_stopping = true;
     control_stop(m->control, on_stopped, m);
+    if (m->fetcher)
+        fetcher_stop(m->fetcher);
     client_stop(m->client);
 }
 
@@ -321,6 +341,9 @@ static void stop(struct manager *m)
         client_stop(m->campaigner);
     client_free(m->campaigner);
     control_free(m->control);
+    if (m->fetcher)
+        fetcher_stop(m->fetcher);
+    fetcher_free(m->fetcher);
     if (m->client)
         client_stop(m->client);
     client_free(m->client);

@@ -27,6 +27,8 @@ const char manager_usage[] =
     "                                aggregation  rules of aggregated ClusterRoles\n"
     "                                garbage      objects whose owners are gone\n"
     "                                namespaces   contents of deleted namespaces; what new ones start with\n"
+    "      --package-store DIR     packages that are here already, an OCI layout  [none]\n"
+    "      --package-cache DIR     what was pulled, by digest  [$XDG_CACHE_HOME/reeve, or ~/.cache/reeve]\n" PACKAGE_SOURCES_USAGE
     "      --listen HOST:PORT      for /healthz, /readyz and /metrics; port 0: any that is free  [127.0.0.1:8085]\n"
     "      --root-ca-file FILE     what kube-root-ca.crt says  [the CA by which the server is believed]\n"
     "      --no-leader-election    acts at once: there is no other manager\n"
@@ -150,6 +152,11 @@ enum {
     FLAG_RETRY_PERIOD,
     FLAG_PRINT_RBAC,
     FLAG_PRINT_CRDS,
+    FLAG_PACKAGE_STORE,
+    FLAG_PACKAGE_CACHE,
+    FLAG_MIRROR,
+    FLAG_REGISTRY_CA,
+    FLAG_FULL_DEPLOYMENT,
 };
 
 static const struct option flags[] = {
@@ -166,6 +173,11 @@ static const struct option flags[] = {
     {"retry-period", required_argument, NULL, FLAG_RETRY_PERIOD},
     {"print-rbac", no_argument, NULL, FLAG_PRINT_RBAC},
     {"print-crds", no_argument, NULL, FLAG_PRINT_CRDS},
+    {"package-store", required_argument, NULL, FLAG_PACKAGE_STORE},
+    {"package-cache", required_argument, NULL, FLAG_PACKAGE_CACHE},
+    {"package-mirror", required_argument, NULL, FLAG_MIRROR},
+    {"registry-ca", required_argument, NULL, FLAG_REGISTRY_CA},
+    {"insecure-pass-full-deployment", no_argument, NULL, FLAG_FULL_DEPLOYMENT},
     {"verbose", no_argument, NULL, 'v'},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
@@ -223,6 +235,20 @@ static int take_flag(int c, const char *value, struct manager_options *o, struct
         return 0;
     case FLAG_PRINT_CRDS:
         o->is_print_crds = true;
+        return 0;
+    case FLAG_PACKAGE_STORE:
+        o->packages.store = value;
+        return 0;
+    case FLAG_PACKAGE_CACHE:
+        o->packages.cache = value;
+        return 0;
+    case FLAG_MIRROR:
+        return package_sources_add_mirror(&o->packages, value, err);
+    case FLAG_REGISTRY_CA:
+        o->packages.ca_file = value;
+        return 0;
+    case FLAG_FULL_DEPLOYMENT:
+        o->packages.pass_full_deployment = true;
         return 0;
     case 'v':
         o->level = LOG_DEBUG;

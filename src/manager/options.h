@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "controllers/sources.h"
 
 enum { MANAGER_ROWS = 32 };
 
@@ -23,6 +24,7 @@ struct manager_options {
     int64_t lease_ns, deadline_ns, retry_ns;
     const char *root_ca_file; /* NULL: the CA by which the server itself is believed */
     enum log_level level;
+    struct package_sources packages;
     bool no_election, is_print_rbac, is_print_crds, is_help;
 };
 

@@ -3,6 +3,7 @@
 
 #include "api/loopback_client.h"
 #include "controllers/controllers.h"
+#include "controllers/sources.h"
 
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ struct up_controllers {
     struct up_controllers_options options;
     struct control *control;
     struct client *reader;
+    struct fetcher *fetcher;
     struct client **clients; /* one per row */
     size_t n;
 };
@@ -38,7 +40,9 @@ static int add_rows(struct up_controllers *c, struct err *err)
                                  .clock = clock_system,
                                  .reader = c->reader,
                                  .is_embedded = true,
-                                 .root_ca = c->options.root_ca};
+                                 .root_ca = c->options.root_ca,
+                                 .fetcher = c->fetcher,
+                                 .pass_full_deployment = c->options.packages->pass_full_deployment};
     while (c->n < controllers_count()) {
         const struct controller_row *row = controllers_row(c->n);
         env.client = c->clients[c->n++] =
@@ -59,7 +63,9 @@ int up_controllers_start(const struct up_controllers_options *options, struct up
     c->control = control_new(&(struct control_options){options->loop, clock_system, options->random, options->log});
     c->reader = make_reader(c);
     *ret = c;
-    int code = add_rows(c, err);
+    int code = package_sources_open(options->packages, &c->fetcher, err);
+    if (code == 0)
+        code = add_rows(c, err);
     if (code == 0)
         control_start(c->control);
     return code;
@@ -68,6 +74,7 @@ int up_controllers_start(const struct up_controllers_options *options, struct up
 void up_controllers_stop(struct up_controllers *c, void (*stopped)(void *ctx), void *ctx)
 {
     control_stop(c->control, stopped, ctx);
+    fetcher_stop(c->fetcher);
     client_stop(c->reader);
     for (size_t i = 0; i < c->n; i++)
         client_stop(c->clients[i]);
@@ -78,6 +85,7 @@ void up_controllers_free(struct up_controllers *c)
     if (!c)
         return;
     control_free(c->control);
+    fetcher_free(c->fetcher);
     client_free(c->reader);
     for (size_t i = 0; i < c->n; i++)
         client_free(c->clients[i]);

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 
+struct package_sources;
 struct root_ca;
 struct up_controllers;
 
@@ -16,6 +17,7 @@ struct up_controllers_options {
     const struct log *log;
     struct random random;
     struct root_ca *root_ca; /* controllers/root_ca.h; lives as long */
+    const struct package_sources *packages;
 };
 
 int up_controllers_start(const struct up_controllers_options *options, struct up_controllers **ret, struct err *err);

@@ -15,7 +15,7 @@ const char up_usage[] =
     "      --data-dir DIR      where everything is kept, for nobody else to read  [$XDG_DATA_HOME/reeve]\n"
     "      --listen HOST:PORT  HOST is an address or localhost; port 0: any that is free  [127.0.0.1:6443]\n"
     "      --kubeconfig FILE   [DIR/admin.kubeconfig]\n"
-    "      --no-controllers    serve the API only; aggregated roles and the like are left to others\n"
+    "      --no-controllers    serve the API only; aggregated roles and the like are left to others\n" PACKAGE_SOURCES_USAGE
     "  -v, --verbose           log every request\n"
     "  -q, --quiet             no greeting, and log only what is wrong\n"
     "  -h, --help              show this text\n"
@@ -54,24 +54,54 @@ static bool is_yes(const char *value)
 
 /* ---- All of it. ---- */
 
-enum { FLAG_DATA_DIR = 256, FLAG_LISTEN, FLAG_KUBECONFIG, FLAG_NO_CONTROLLERS };
+enum {
+    FLAG_DATA_DIR = 256,
+    FLAG_LISTEN,
+    FLAG_KUBECONFIG,
+    FLAG_NO_CONTROLLERS,
+    FLAG_MIRROR,
+    FLAG_REGISTRY_CA,
+    FLAG_FULL_DEPLOYMENT
+};
 
 static const struct option flags[] = {
     {"data-dir", required_argument, NULL, FLAG_DATA_DIR},
     {"listen", required_argument, NULL, FLAG_LISTEN},
     {"kubeconfig", required_argument, NULL, FLAG_KUBECONFIG},
     {"no-controllers", no_argument, NULL, FLAG_NO_CONTROLLERS},
+    {"package-mirror", required_argument, NULL, FLAG_MIRROR},
+    {"registry-ca", required_argument, NULL, FLAG_REGISTRY_CA},
+    {"insecure-pass-full-deployment", no_argument, NULL, FLAG_FULL_DEPLOYMENT},
     {"verbose", no_argument, NULL, 'v'},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {0},
 };
 
+/* Of packages; 1: it is none of these. */
+static int take_package_flag(int c, struct package_sources *packages, struct err *err)
+{
+    if (c == FLAG_MIRROR)
+        return package_sources_add_mirror(packages, optarg, err);
+    if (c == FLAG_REGISTRY_CA)
+        packages->ca_file = optarg;
+    else if (c == FLAG_FULL_DEPLOYMENT)
+        packages->pass_full_deployment = true;
+    else
+        return 1;
+    return 0;
+}
+
 static int read_flags(int argc, char **argv, struct up_options *o, const char **listen, struct err *err)
 {
     optind = 0; /* from the beginning, whoever used it before */
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":vqh", flags, NULL)) != -1;) { /* NOLINT(concurrency-mt-unsafe) */
+        int code = take_package_flag(c, &o->packages, err);
+        if (code < 0)
+            return code;
+        if (code == 0)
+            continue;
         if (c == FLAG_DATA_DIR)
             o->data_dir = optarg;
         else if (c == FLAG_LISTEN)
@@ -119,7 +149,10 @@ int up_options_read(struct arena *a, int argc, char **argv, struct up_options *r
         code = default_data_dir(a, &o.data_dir, err);
     if (code == 0 && o.kubeconfig == NULL)
         o.kubeconfig = str_cstr(a, str_fmt(a, "%s/admin.kubeconfig", o.data_dir));
-    if (code == 0)
+    if (code == 0) {
+        o.packages.store = str_cstr(a, str_fmt(a, "%s/packages/store", o.data_dir));
+        o.packages.cache = str_cstr(a, str_fmt(a, "%s/packages/cache", o.data_dir));
         *ret = o;
+    }
     return code;
 }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "controllers/sources.h"
 
 struct up_options {
     const char *data_dir;
@@ -16,6 +17,7 @@ struct up_options {
     str host; /* an address, without brackets */
     uint16_t port;
     enum log_level level;
+    struct package_sources packages;
     bool no_controllers, is_quiet, is_help;
 };
 

@@ -234,8 +234,12 @@ static int start_controllers(struct up *u, struct err *err)
 {
     if (u->options.no_controllers)
         return 0;
-    struct up_controllers_options options = {
-        .api = u->api, .loop = u->loop, .log = &u->log, .random = random_of_pool(&u->random), .root_ca = u->root_ca};
+    struct up_controllers_options options = {.api = u->api,
+                                             .loop = u->loop,
+                                             .log = &u->log,
+                                             .random = random_of_pool(&u->random),
+                                             .root_ca = u->root_ca,
+                                             .packages = &u->options.packages};
     return up_controllers_start(&options, &u->controllers, err);
 }
 

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controllers/installs/accept.h"
+
+#include "controllers/installs/status.h"
+#include "object/object.h"
+#include "oci/reference.h"
+#include "package/family.h"
+#include "package/semver.h"
+
+static const int64_t millisecond = 1000 * 1000;
+
+/* ---- Facts. ---- */
+
+static bool fact_crd(void *ctx, struct arena *a, str name, struct plan_crd *ret)
+{
+    struct plan_facts table = crd_table_facts(((struct installs *)ctx)->crds);
+    return table.crd(table.ctx, a, name, ret);
+}
+
+static size_t fact_group(void *ctx, struct arena *a, str group, const struct plan_crd **ret)
+{
+    struct plan_facts table = crd_table_facts(((struct installs *)ctx)->crds);
+    return table.crds_of_group(table.ctx, a, group, ret);
+}
+
+static str family_of(struct arena *a, str reference)
+{
+    struct oci_reference ref;
+    struct oci_digest none = {0};
+    if (oci_reference_parse(reference, &ref, NULL) < 0)
+        return (str){0};
+    struct oci_identity id = oci_reference_identity(a, &ref, S("-"), &none);
+    return str_fmt(a, "%.*s:%.*s", STR(id.repo), STR(id.name));
+}
+
+static bool fact_package(void *ctx, const struct package_requirement *requirement)
+{
+    struct installs *s = ctx;
+    struct arena scratch ARENA_SCOPE = {0};
+    str family = family_of(&scratch, requirement->package), key;
+    bool is_there = false;
+    size_t at = 0;
+    void *value;
+    installs_lock(s);
+    while (!is_there && map_next(&s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        is_there = h->now && !h->is_leaving && str_eq(h->now->family, family) &&
+                   semver_is_met(requirement->constraint, h->now->version, h->now->digest);
+    }
+    installs_unlock(s);
+    return is_there;
+}
+
+struct plan_facts accept_facts(struct installs *s)
+{
+    return (struct plan_facts){s, fact_crd, fact_group, fact_package};
+}
+
+/* ---- One in one place. ---- */
+
+/* Who holds something comes first, then who came first. */
+static bool comes_before(const struct json *x, size_t lane_x, const struct json *y, size_t lane_y)
+{
+    bool holds_x = json_get_text(json_get(x, S("status")), S("installedPackage")).n != 0;
+    bool holds_y = json_get_text(json_get(y, S("status")), S("installedPackage")).n != 0;
+    if (holds_x != holds_y)
+        return holds_x;
+    int order = str_cmp(json_get_text(object_meta(x), S("creationTimestamp")),
+                        json_get_text(object_meta(y), S("creationTimestamp")));
+    if (order == 0)
+        order = lane_x != lane_y ? (lane_x < lane_y ? -1 : 1) : str_cmp(object_name(x), object_name(y));
+    return order < 0;
+}
+
+static void check_rival(struct visit *v, str family, size_t lane, const struct json *other, struct findings *findings)
+{
+    const struct lane *l = &v->s->lanes[lane];
+    str theirs = json_get_text(json_get(other, S("status")), S("installedPackage"));
+    if (theirs.n == 0)
+        theirs = pull_reference(v->a, other);
+    if (str_eq(object_uid(other), object_uid(&v->install)) || !str_eq(family_of(v->a, theirs), family) ||
+        !comes_before(other, lane, &v->install, (size_t)(v->lane - v->s->lanes)))
+        return;
+    findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(family),
+                 STR(visit_title(v->a, l, object_namespace(other), object_name(other))));
+}
+
+void accept_check_place(struct visit *v, struct findings *findings)
+{
+    str family = family_of(v->a, v->asked.image);
+    for (size_t i = 0; i < LANES; i++) {
+        const struct lane *l = &v->s->lanes[i];
+        if (l->is_cluster != v->lane->is_cluster)
+            continue;
+        struct items items ITEMS_SCOPE = informer_list(l->installs, object_namespace(&v->install));
+        for (size_t k = 0; k < items.n; k++) {
+            struct json other = item_tree(v->a, items.p[k]);
+            check_rival(v, family, i, &other, findings);
+        }
+    }
+}
+
+/* ---- Beside others of its family. ---- */
+
+typedef VEC(const struct package *) packages;
+
+/* References to what others of the family have; false: somebody is deciding or has not been visited yet. */
+static bool begin(struct visit *v, str label, packages *others, str *ret_waits_for)
+{
+    size_t at = 0;
+    str key;
+    void *value;
+    installs_lock(v->s);
+    const struct awaited *awaited = awaited_find(v->s, label, object_uid(&v->install));
+    if (awaited)
+        *ret_waits_for = str_dup(v->a, awaited->what);
+    bool may = !awaited && !map_get(&v->s->deciding, label);
+    while (may && map_next(&v->s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        if (str_eq(h->uid, object_uid(&v->install)) || h->is_leaving || !str_eq(h->label, label))
+            continue;
+        bool is_known = false;
+        vec_each(others, p)
+        {
+            is_known |= *p == h->now;
+        }
+        if (!is_known)
+            *vec_push(v->a, others) = package_ref(h->now);
+    }
+    if (may)
+        map_set(&v->s->deciding, label, v);
+    installs_unlock(v->s);
+    return may;
+}
+
+static void end(struct visit *v, str label, packages *others)
+{
+    installs_lock(v->s);
+    map_del(&v->s->deciding, label);
+    installs_unlock(v->s);
+    vec_each(others, p)
+    {
+        package_unref(*p);
+    }
+}
+
+static int need_finalizer(struct visit *v, struct err *err)
+{
+    if (object_has_finalizer(&v->install, S(FINALIZER_UNINSTALL)))
+        return 0;
+    struct json patch = json_obj(), meta = json_obj(), list = json_arr();
+    const struct json *now = object_finalizers(&v->install);
+    json_each_item(now, f)
+    {
+        json_push(v->a, &list, *f);
+    }
+    json_push(v->a, &list, json_str(S(FINALIZER_UNINSTALL)));
+    json_add(v->a, &meta, S("finalizers"), list);
+    json_add(v->a, &meta, S("resourceVersion"), json_str(object_rv(&v->install)));
+    json_add(v->a, &patch, S("metadata"), meta);
+    struct client_ref ref = visit_ref(v);
+    struct client_patch_args args = {CLIENT_PATCH_MERGE, &patch, {.field_manager = S(FIELD_MANAGER_PACKAGES)}};
+    return client_patch(v->r->client, v->a, &ref, &args, &v->install, err);
+}
+
+/* What is still in place of before: a version whose upgrade was under way already, or what is running now. */
+static const struct package *old_of(const struct holding *h, const struct package *p)
+{
+    if (!h || !h->now || h->is_leaving)
+        return NULL;
+    return str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version) ? h->old : h->now;
+}
+
+static void say(struct visit *v, const struct package *p, const struct json *record)
+{
+    const struct json *was = json_get(&v->install, S("status"));
+    str installed = json_get_text(was, S("installedPackage")), digest = json_get_text(was, S("resolvedPackage"));
+    struct status_report *r = v->report;
+    r->package = v->is_fallback ? installed : v->asked.image;
+    r->digest = p->digest;
+    r->version = p->version;
+    r->record = *record;
+    if (installed.n && !str_eq(digest, p->digest)) {
+        r->old_package = installed;
+        r->old_digest = digest;
+    } else {
+        r->old_package = json_get_text(json_get(was, S("replaces")), S("package"));
+        r->old_digest = json_get_text(json_get(was, S("replaces")), S("digest"));
+    }
+}
+
+/* What this visit goes on with; the reference that runs stays the one it was accepted by. */
+static void take(struct visit *v, const struct holding *h, const struct package *p, struct accepted *ret)
+{
+    ret->is_accepted = true;
+    ret->package = package_ref(p);
+    ret->old = h->old ? package_ref(h->old) : NULL;
+    ret->is_in_force = h->is_in_force;
+    ret->wanted = h->wanted ? h->wanted : p->n_crds;
+    ret->established = h->established;
+    ret->problem = str_dup(v->a, h->problem);
+}
+
+static bool is_same(const struct holding *h, const struct package *p, const struct json *record)
+{
+    return h && h->now && !h->is_leaving && str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version) &&
+           str_eq(h->record, object_uid(record));
+}
+
+/* The record may change with every visit; the rest only when something new is accepted. */
+static int hold(struct visit *v, const struct package *p, const struct plan *plan, str label, struct accepted *ret,
+                struct err *err)
+{
+    int code = need_finalizer(v, err);
+    if (code < 0 || (code = record_keep(v, p, plan, &ret->record, err)) < 0)
+        return code;
+    installs_lock(v->s);
+    const struct holding *h = holding_get(v->s, object_uid(&v->install));
+    bool is_known = is_same(h, p, &ret->record);
+    installs_unlock(v->s);
+    say(v, p, &ret->record);
+    if (!is_known && (code = status_write(v, v->report, err)) < 0)
+        return code;
+    installs_lock(v->s);
+    h = holding_get(v->s, object_uid(&v->install));
+    const struct package *before = h && h->now && !is_known ? package_ref(h->now) : NULL;
+    if (!is_known) {
+        struct holding next = {.lane = v->lane,
+                               .uid = object_uid(&v->install),
+                               .namespace = object_namespace(&v->install),
+                               .name = object_name(&v->install),
+                               .place = v->asked.namespace,
+                               .record = object_uid(&ret->record),
+                               .label = label,
+                               .now = p,
+                               .old = old_of(h, p)};
+        h = holding_put(v->s, &next);
+        shares_enqueue(v->s, label);
+    }
+    take(v, h, p, ret);
+    installs_unlock(v->s);
+    if (!is_known)
+        grants_tell(v, before, p);
+    package_unref(before);
+    return 0;
+}
+
+int accept_package(struct visit *v, const struct package *p, const struct plan *plan, struct findings *findings,
+                   struct accepted *ret, struct err *err)
+{
+    str label = plan_family_label(v->a, p->family), waits_for = {0};
+    packages others = {0};
+    installs_lock(v->s);
+    const struct holding *h = holding_get(v->s, object_uid(&v->install));
+    bool is_known =
+        h && h->now && !h->is_leaving && str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version);
+    installs_unlock(v->s);
+    if (is_known)
+        return hold(v, p, plan, label, ret, err);
+    if (!begin(v, label, &others, &waits_for)) {
+        v->r->again_ns = waits_for.n ? 500 * millisecond : 2 * millisecond;
+        if (waits_for.n && !condition_is(&v->install, S("Installed"), S("True")))
+            status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForOthers"),
+                       str_fmt(v->a, "%.*s has the same package and could not be read yet", STR(waits_for)));
+        return 0;
+    }
+    int code = family_check(v->a, p, others.p, others.n, findings, err);
+    if (code == 0 && findings->list.n == 0)
+        code = hold(v, p, plan, label, ret, err);
+    end(v, label, &others);
+    return code;
+}
+
+void accept_release(struct accepted *accepted)
+{
+    package_unref(accepted->package);
+    package_unref(accepted->old);
+}

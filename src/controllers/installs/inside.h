@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what the files of this controller share.
+ * Owns: struct installs owns everything below it.
+ * Threads: lock guards holdings, awaited and pulls; the rest says so itself.
+ * Errors: as installs.h. */
+#pragma once
+
+#include "base/map.h"
+#include "control/applyset.h"
+#include "control/control.h"
+#include "control/recorder.h"
+#include "controllers/installs/crd_table.h"
+#include "oci/fetch.h"
+#include "package/plan.h"
+
+#include <pthread.h>
+
+struct installs;
+
+/* One kind of install object with its records. */
+struct lane {
+    struct installs *all;
+    const struct dialect *dialect;
+    bool is_cluster;
+    struct client_resource install, record;
+    struct informer *installs, *records;
+    struct controller *controller;
+};
+
+enum { LANES = 4, PULL_WORKERS = 16 };
+
+/* What an install has alone, by kind; see own.c. */
+enum own_kind {
+    OWN_ACCOUNT,
+    OWN_ROLE,
+    OWN_CLUSTER_ROLE,
+    OWN_ROLE_BINDING,
+    OWN_CLUSTER_ROLE_BINDING,
+    OWN_DEPLOYMENT,
+    OWN_KINDS
+};
+
+/* An install that was accepted: what of it is shared with others. Owned by installs->holdings. */
+struct holding {
+    struct arena arena;
+    const struct lane *lane;
+    str uid, namespace, name;  /* of the install */
+    str place;                 /* namespace of its controller */
+    str record;                /* uid */
+    str label;                 /* of its family */
+    const struct package *now; /* counted */
+    const struct package *old; /* while an upgrade is under way; or NULL */
+    bool is_leaving;
+    bool is_orphan; /* the install object is gone: whoever unshares it drops it */
+    /* Set by shares: */
+    bool is_shared;   /* CRDs and roles are written for it as it is now, and */
+    bool is_in_force; /* the CRDs are established */
+    bool is_unshared; /* leaving: nothing shared is left */
+    size_t wanted, established;
+    str problem; /* why not, if so */
+};
+
+/* What was pulled for an install. */
+struct pull {
+    struct arena arena;
+    int64_t generation;
+    bool is_done;
+    const struct package *wanted;  /* of spec; counted; or NULL: why */
+    const struct package *running; /* of status; the same object if the same; or NULL */
+    bool may_pass;
+    uint32_t tries;
+    str reason, message; /* why wanted is not there */
+    str running_message; /* why running is not there, though it should be */
+};
+
+struct installs {
+    struct control *control;
+    struct client *client;
+    struct clock clock;
+    bool is_embedded;
+    struct fetcher *fetcher;
+    struct plan_options options;
+    struct recorder *recorder;
+    struct lane lanes[LANES];
+    struct informer *own[OWN_KINDS];
+    struct informer *roles; /* shared ClusterRoles */
+    struct crd_table *crds;
+    struct informer *crd_informer;
+    struct controller *shares, *pulls;
+
+    pthread_mutex_t lock;
+    struct map holdings; /* by uid of the install */
+    struct map awaited;  /* uid of an install that holds something and was not visited yet → struct awaited */
+    struct map pulled;   /* uid of an install → struct pull */
+    struct map deciding; /* labels of families in which somebody is just being accepted */
+    struct map packages; /* reference and digest → struct loaded, see packages.c */
+    struct map memos; /* label of a family → struct memo, see shares_crds.c; belongs to whoever works on that family */
+    struct map busy;  /* registries → pulls at work that take long, see pull.c */
+};
+
+static inline void installs_lock(struct installs *s)
+{
+    pthread_mutex_lock(&s->lock);
+}
+static inline void installs_unlock(struct installs *s)
+{
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- pull.c ---- */
+
+/* Reconcile of the pull queue; keys: namespace and "lane/name". */
+int pull_visit(void *ctx, struct reconcile *r, struct err *err);
+/* What was pulled for this generation, references taken; false: not yet, it has been asked for. */
+bool pull_result(struct installs *s, struct arena *a, const struct lane *lane, const struct json *install,
+                 struct pull *ret);
+/* Gives back what pull_result took. */
+void pull_release(struct installs *s, struct pull *p);
+void pull_forget(struct installs *s, str uid);
+void pull_free_all(struct installs *s);
+/* The reference that an install names, source applied. */
+str pull_reference(struct arena *a, const struct json *install);
+
+/* ---- packages.c: each package is in memory once. ---- */
+
+/* Takes the entry over. */
+int packages_load(struct installs *s, struct fetch_entry *entry, str reference, str digest, const struct package **ret,
+                  struct err *err);
+/* One that is in memory, counted; NULL: it is not. */
+const struct package *packages_find(struct installs *s, str reference, str digest);
+void packages_free_all(struct installs *s);
+
+/* ---- holdings.c; all of these under the lock. ---- */
+
+struct awaited {
+    struct arena arena;
+    str uid, label, what; /* "PackageInstall team-a/wp" */
+};
+
+struct holding *holding_get(struct installs *s, str uid);
+/* A copy of these texts and references; replaces the one that was there. */
+struct holding *holding_put(struct installs *s, const struct holding *h);
+void holding_drop(struct installs *s, str uid);
+void holdings_free_all(struct installs *s);
+void holding_set_problem(struct holding *h, str text);
+/* Loop thread: an install object was seen. */
+void awaited_see(struct installs *s, const struct lane *lane, const struct json *install);
+void awaited_drop(struct installs *s, str uid);
+/* The first that a family waits for, other than this install; or NULL. */
+const struct awaited *awaited_find(struct installs *s, str label, str except);
+/* Of the package that a reference names; empty: it names none. */
+str installs_family_label(struct arena *a, str reference);
+
+/* ---- visit.c, leave.c: one install. ---- */
+
+int installs_visit(void *ctx, struct reconcile *r, struct err *err);
+
+struct status_report;
+
+struct visit {
+    struct installs *s;
+    const struct lane *lane;
+    struct reconcile *r;
+    struct arena *a;
+    struct json install; /* as the cache has it */
+    struct plan_install asked;
+    bool is_fallback; /* at work is what is installed, because what is asked for was refused */
+    struct status_report *report;
+};
+
+/* The object is being deleted. */
+int leave_visit(struct visit *v, struct err *err);
+/* "PackageInstall team-a/wp" */
+str visit_title(struct arena *a, const struct lane *lane, str namespace, str name);
+struct client_ref visit_ref(const struct visit *v);
+
+/* ---- record.c ---- */
+
+/* The record is there and says this; ret: as the server has it. */
+int record_keep(struct visit *v, const struct package *p, const struct plan *plan, struct json *ret, struct err *err);
+int record_delete(struct visit *v, struct err *err);
+
+/* ---- own.c: what an install has alone. ---- */
+
+struct own_work {
+    struct applyset_plan plan;
+    size_t before; /* so many steps come before the Deployment */
+    str conflict;  /* somebody else's object is in the way */
+};
+
+int own_plan(struct visit *v, const struct json *record, const struct plan *plan, struct own_work *ret,
+             struct err *err);
+/* Steps [from, to). */
+int own_run(struct visit *v, const struct json *record, const struct own_work *work, size_t from, size_t to,
+            struct err *err);
+/* Deployment first, then bindings and roles, or also the account. */
+int own_remove(struct visit *v, str record_uid, bool with_account, struct err *err);
+extern const struct client_resource own_resources[OWN_KINDS];
+
+/* ---- rights.c ---- */
+
+/* Whether the server already says yes to what the controller is granted. */
+int rights_are_in_force(struct visit *v, const struct plan *plan, bool *ret, struct err *err);
+
+/* ---- instances.c ---- */
+
+struct instances {
+    uint64_t n;
+    str text; /* "3 WordPressInstances (2 in team-a, 1 in team-b)" */
+};
+
+/* Of these CRDs; the text names at most a few places. */
+int instances_count(struct client *c, struct installs *s, struct arena *a, const str *crds, size_t n,
+                    struct instances *ret, struct err *err);
+int instances_delete(struct client *c, struct installs *s, struct arena *a, const str *crds, size_t n, struct err *err);
+
+/* ---- shares.c, shares_crds.c: what a family shares. ---- */
+
+int shares_visit(void *ctx, struct reconcile *r, struct err *err);
+void shares_enqueue(struct installs *s, str label);
+void shares_free_memos(struct installs *s);
+
+struct share_crd {
+    str name;
+    const struct package *owner; /* whose annotations are shown */
+    const struct package_crd *crd;
+    const struct dialect *dialect;
+    const struct package *const *packages; /* all that have it */
+    size_t n_packages;
+    struct plan_sharers sharers;
+};
+
+/* Writes those that differ. */
+int shares_write_crds(struct installs *s, struct reconcile *r, str label, const struct share_crd *list, size_t n,
+                      struct err *err);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pulling: a queue with workers of its own, because a registry may take minutes to say nothing.
+ *
+ *   spec.package    resolved once for each generation of spec; what a tag stands for later does not matter until spec changes
+ *   status          what is installed: by its digest, from what is kept, else from the registry again */
+#include "controllers/installs/inside.h"
+#include "object/object.h"
+#include "oci/reference.h"
+#include "json/base64.h"
+
+#include <stdlib.h>
+
+enum { SLOW_MAX = PULL_WORKERS / 2 }; /* pulls from one registry that take long, at once */
+
+static const int64_t second = 1000 * 1000 * 1000;
+static const struct client_resource secrets = CLIENT_RESOURCE("", "v1", "secrets", "Secret", true);
+
+str pull_reference(struct arena *a, const struct json *install)
+{
+    const struct json *spec = json_get(install, S("spec"));
+    return oci_reference_with_source(a, json_get_text(spec, S("package")), json_get_text(spec, S("source")));
+}
+
+/* ---- Results. ---- */
+
+static void unref(struct pull *p)
+{
+    package_unref(p->wanted);
+    package_unref(p->running);
+    p->wanted = p->running = NULL;
+}
+
+static void pull_free(struct pull *p)
+{
+    unref(p);
+    arena_done(&p->arena);
+    free(p);
+}
+
+bool pull_result(struct installs *s, struct arena *a, const struct lane *lane, const struct json *install,
+                 struct pull *ret)
+{
+    installs_lock(s);
+    const struct pull *p = map_get(&s->pulled, object_uid(install));
+    bool is_there = p && p->is_done && p->generation == object_generation(install);
+    if (is_there) {
+        *ret = *p;
+        ret->wanted = p->wanted ? package_ref(p->wanted) : NULL;
+        ret->running = p->running ? package_ref(p->running) : NULL;
+        ret->reason = str_dup(a, p->reason);
+        ret->message = str_dup(a, p->message);
+        ret->running_message = str_dup(a, p->running_message);
+    }
+    installs_unlock(s);
+    if (!is_there) {
+        struct arena scratch ARENA_SCOPE = {0};
+        size_t i = (size_t)(lane - s->lanes);
+        control_enqueue(s->pulls, object_namespace(install),
+                        str_fmt(&scratch, "%zu/%.*s", i, STR(object_name(install))));
+    }
+    return is_there;
+}
+
+void pull_release(struct installs *s, struct pull *p)
+{
+    (void)s;
+    unref(p);
+}
+
+void pull_forget(struct installs *s, str uid)
+{
+    installs_lock(s);
+    struct pull *p = map_del(&s->pulled, uid);
+    installs_unlock(s);
+    if (p)
+        pull_free(p);
+}
+
+void pull_free_all(struct installs *s)
+{
+    size_t at = 0;
+    str key;
+    void *value;
+    while (map_next(&s->pulled, &at, &key, &value))
+        pull_free(value);
+    map_done(&s->pulled);
+    map_done(&s->busy); /* empty: no worker is left */
+}
+
+/* The key of the map lives in the arena of the value. */
+static void keep(struct installs *s, str uid, struct pull *p)
+{
+    p->is_done = true;
+    str key = str_dup(&p->arena, uid);
+    installs_lock(s);
+    struct pull *before = map_del(&s->pulled, key);
+    map_set(&s->pulled, key, p);
+    installs_unlock(s);
+    if (before)
+        pull_free(before);
+}
+
+/* ---- Credentials. ---- */
+
+static int read_secret(struct installs *s, struct arena *a, str namespace, str name, str *ret, struct err *err)
+{
+    struct json secret;
+    struct client_ref ref = {.resource = &secrets, .namespace = namespace, .name = name};
+    int code = client_get(s->client, a, &ref, &secret, err);
+    if (code < 0)
+        return err_wrap(err, "read the pull secret %.*s/%.*s", STR(namespace), STR(name));
+    str text = json_get_text(json_get(&secret, S("data")), S(".dockerconfigjson"));
+    size_t at;
+    if (text.n == 0 || base64_decode(a, text, ret, &at) < 0)
+        return err_set(err, ERR_INVALID, "the pull secret %.*s/%.*s has no .dockerconfigjson", STR(namespace),
+                       STR(name));
+    return 0;
+}
+
+static int read_auths(struct installs *s, struct arena *a, const struct plan_install *asked,
+                      struct fetch_request *request, struct err *err)
+{
+    size_t n = json_len(&asked->pull_secrets);
+    str *auths = ARENA_ARRAY(a, str, n);
+    for (size_t i = 0; i < n; i++) {
+        str name = json_get_text(&asked->pull_secrets.items[i], S("name"));
+        int code = read_secret(s, a, asked->namespace, name, &auths[i], err);
+        if (code < 0)
+            return code;
+    }
+    request->auths = auths;
+    request->n_auths = n;
+    return 0;
+}
+
+/* ---- One registry that hangs must not hold up the others. ---- */
+
+struct turn {
+    struct arena arena;
+    str registry;
+    int64_t since[PULL_WORKERS]; /* 0: free */
+};
+
+static str registry_of(struct arena *a, str reference)
+{
+    struct oci_reference ref;
+    if (oci_reference_parse(reference, &ref, NULL) < 0)
+        return (str){0};
+    ref = oci_reference_normalize(a, &ref);
+    return ref.registry;
+}
+
+static struct turn *turn_of(struct installs *s, str registry)
+{
+    struct turn *t = map_get(&s->busy, registry);
+    if (t)
+        return t;
+    t = calloc(1, sizeof *t);
+    if (!t)
+        abort();
+    arena_begin(&t->arena, registry.n + 8);
+    t->registry = str_dup(&t->arena, registry);
+    map_set(&s->busy, t->registry, t);
+    return t;
+}
+
+/* Where it may begin, or NULL: too many from there have been under way for more than a second. */
+static int64_t *take_turn(struct installs *s, str registry)
+{
+    int64_t now = s->clock.mono_ns(s->clock.ctx), *mine = NULL;
+    size_t slow = 0;
+    installs_lock(s);
+    struct turn *t = turn_of(s, registry);
+    for (size_t i = 0; i < PULL_WORKERS; i++) {
+        slow += t->since[i] && now - t->since[i] > second;
+        if (!t->since[i])
+            mine = &t->since[i];
+    }
+    if (slow >= SLOW_MAX)
+        mine = NULL;
+    if (mine)
+        *mine = now > 0 ? now : 1;
+    installs_unlock(s);
+    return mine;
+}
+
+static void end_turn(struct installs *s, str registry, int64_t *mine)
+{
+    installs_lock(s);
+    struct turn *t = map_get(&s->busy, registry);
+    *mine = 0;
+    bool is_idle = true;
+    for (size_t i = 0; i < PULL_WORKERS; i++)
+        is_idle &= t->since[i] == 0;
+    if (is_idle) {
+        map_del(&s->busy, t->registry);
+        arena_done(&t->arena);
+        free(t);
+    }
+    installs_unlock(s);
+}
+
+/* ---- Pulling. ---- */
+
+static enum fetch_policy policy_of(str text)
+{
+    if (str_eq(text, S("Always")))
+        return FETCH_ALWAYS;
+    return str_eq(text, S("Never")) ? FETCH_NEVER : FETCH_IF_NOT_PRESENT;
+}
+
+/* A package that reads well is one that may still have findings: those are the plan's to tell. */
+static int pull_one(struct installs *s, struct arena *a, const struct fetch_request *request, str identity,
+                    const struct package **ret, struct fetch_failure *failure, struct err *err)
+{
+    struct fetch_result result;
+    int code = fetch_pull(s->fetcher, a, request, &result, failure, err);
+    if (code < 0)
+        return code;
+    code = packages_load(s, result.entry, identity, result.digest, ret, err);
+    if (code < 0)
+        *failure = (struct fetch_failure){FETCH_INVALID_PACKAGE, code == ERR_IO};
+    return code;
+}
+
+/* What is installed, by its digest: not what its tag stands for by now. */
+static const struct package *find_running(struct installs *s, struct arena *a, const struct plan_install *asked,
+                                          str reference, str digest, struct err *err)
+{
+    const struct package *p = packages_find(s, reference, digest);
+    struct fetch_entry *entry;
+    if (p || (fetch_open(s->fetcher, reference, digest, &entry, err) == 0 &&
+              packages_load(s, entry, reference, digest, &p, err) == 0))
+        return p;
+    struct oci_reference ref;
+    struct fetch_request request = {.policy = policy_of(asked->pull_policy)};
+    struct fetch_failure failure;
+    if (oci_reference_parse(reference, &ref, err) < 0 || read_auths(s, a, asked, &request, err) < 0)
+        return NULL;
+    request.reference = ref.registry.n ? str_fmt(a, "%.*s/%.*s@%.*s", STR(ref.registry), STR(ref.path), STR(digest))
+                                       : str_fmt(a, "%.*s@%.*s", STR(ref.path), STR(digest));
+    return pull_one(s, a, &request, reference, &p, &failure, err) == 0 ? p : NULL;
+}
+
+static void pull_wanted(struct installs *s, struct arena *a, const struct plan_install *asked, struct pull *p)
+{
+    struct fetch_request request = {.reference = asked->image, .policy = policy_of(asked->pull_policy)};
+    struct fetch_failure failure = {FETCH_PULL_FAILED, true};
+    struct err err;
+    if (read_auths(s, a, asked, &request, &err) == 0 &&
+        pull_one(s, a, &request, asked->image, &p->wanted, &failure, &err) == 0)
+        return;
+    p->may_pass = failure.may_pass;
+    p->reason = str_dup(&p->arena, str_of(fetch_reason_name(failure.reason)));
+    p->message = str_dup(&p->arena, str_of(err.msg));
+}
+
+static void pull_both(struct installs *s, struct arena *a, const struct json *install, const struct plan_install *asked,
+                      bool is_valid, struct pull *p)
+{
+    const struct json *status = json_get(install, S("status"));
+    str running = json_get_text(status, S("installedPackage")), digest = json_get_text(status, S("resolvedPackage"));
+    int64_t observed = 0;
+    (void)json_to_int(json_get(status, S("observedGeneration")), &observed);
+    struct err err;
+    if (running.n && digest.n) {
+        p->running = find_running(s, a, asked, running, digest, &err);
+        if (!p->running)
+            p->running_message = str_dup(&p->arena, str_of(err.msg));
+    }
+    if (!is_valid)
+        return; /* the visit of the install says why */
+    if (p->running && str_eq(running, asked->image) && observed == p->generation)
+        p->wanted = package_ref(p->running);
+    else
+        pull_wanted(s, a, asked, p);
+}
+
+/* The longer it fails the longer we wait, from a second to five minutes. */
+static int64_t next_try(uint32_t tries)
+{
+    int64_t wait = second << (tries > 9 ? 9 : tries);
+    return wait > 300 * second ? 300 * second : wait;
+}
+
+static uint32_t tries_before(struct installs *s, str uid)
+{
+    installs_lock(s);
+    const struct pull *p = map_get(&s->pulled, uid);
+    uint32_t tries = p ? p->tries : 0;
+    installs_unlock(s);
+    return tries;
+}
+
+static bool read_key(struct installs *s, struct reconcile *r, const struct lane **ret_lane, str *ret_name)
+{
+    str lane;
+    if (!str_cut(r->name, '/', &lane, ret_name) || lane.n != 1 || lane.p[0] < '0' || lane.p[0] >= '0' + LANES)
+        return false;
+    *ret_lane = &s->lanes[lane.p[0] - '0'];
+    return true;
+}
+
+static void pull_now(struct installs *s, struct reconcile *r, const struct json *install,
+                     const struct plan_install *asked, bool is_valid)
+{
+    struct pull *p = calloc(1, sizeof *p);
+    if (!p)
+        abort();
+    p->generation = object_generation(install);
+    pull_both(s, r->arena, install, asked, is_valid, p);
+    if ((!p->wanted && p->may_pass) || p->running_message.n) {
+        p->tries = tries_before(s, object_uid(install)) + 1;
+        r->again_ns = next_try(p->tries - 1);
+    }
+    keep(s, object_uid(install), p);
+}
+
+int pull_visit(void *ctx, struct reconcile *r, struct err *err)
+{
+    struct installs *s = ctx;
+    const struct lane *lane;
+    str name;
+    struct json install;
+    if (!read_key(s, r, &lane, &name))
+        return err_set(err, ERR_INTERNAL, "a key that makes no sense");
+    if (!informer_read(lane->installs, r->arena, r->namespace, name, &install))
+        return 0;
+    struct findings findings = {.arena = r->arena};
+    struct plan_install asked;
+    plan_install_read(r->arena, lane->dialect, &install, &asked, &findings);
+    str registry = registry_of(r->arena, asked.image);
+    int64_t *turn = take_turn(s, registry);
+    if (!turn) {
+        r->again_ns = second / 2;
+        return 0;
+    }
+    pull_now(s, r, &install, &asked, findings.list.n == 0);
+    end_turn(s, registry, turn);
+    control_enqueue(lane->controller, r->namespace, name);
+    return 0;
+}

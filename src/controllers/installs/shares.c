@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the installs of one family share: CRDs that serve all their versions, and the ClusterRoles of each version, labelled for
+ * every namespace that uses it. One key per family, so that a thousand installs become few writes.
+ *
+ *   holdings of the family ─► versions ─► ClusterRoles (an apply set: what no version wants any more goes)
+ *            │                       └──► CRDs (union of the versions), written where they differ
+ *            └── those who leave ───────► CRDs that nobody else has: deleted once no object of their kind is left
+ *
+ * Nothing is touched while somebody who may hold something of the family has not been visited since the start. */
+#include "control/applyset.h"
+#include "controllers/installs/inside.h"
+#include "object/object.h"
+#include "package/family.h"
+
+#include <stdlib.h>
+
+static const struct client_resource crds =
+    CLIENT_RESOURCE("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false);
+
+void shares_enqueue(struct installs *s, str label)
+{
+    if (label.n)
+        control_enqueue(s->shares, (str){0}, label);
+}
+
+/* ---- Who takes part. ---- */
+
+/* A holding as it was when the work began; texts and packages are the work's own. */
+struct part {
+    str uid, record, place;
+    const struct lane *lane;
+    const struct package *now, *old;
+    bool is_leaving;
+};
+
+/* A version, and who uses it. */
+struct edition {
+    const struct package *package;
+    const struct lane *lane;
+    VEC(str) namespaces;
+    VEC(str) records;
+};
+
+struct work {
+    struct installs *s;
+    struct reconcile *r;
+    struct arena *a;
+    str label;
+    VEC(struct part) parts;
+    VEC(struct edition) editions;
+    VEC(const struct package *) packages; /* of the editions, each digest once */
+    VEC(struct share_crd) crds;
+    size_t going; /* CRDs that were to be deleted and are still there */
+};
+
+static void take(struct work *w, const struct holding *h)
+{
+    *vec_push(w->a, &w->parts) = (struct part){.uid = str_dup(w->a, h->uid),
+                                               .record = str_dup(w->a, h->record),
+                                               .place = str_dup(w->a, h->place),
+                                               .lane = h->lane,
+                                               .now = h->now ? package_ref(h->now) : NULL,
+                                               .old = h->old ? package_ref(h->old) : NULL,
+                                               .is_leaving = h->is_leaving};
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const struct part *l = x, *r = y;
+    int c = str_cmp(l->place, r->place);
+    return c ? c : str_cmp(l->uid, r->uid);
+}
+
+static bool has_family(struct arena *a, const struct package *p, str label)
+{
+    return p && str_eq(plan_family_label(a, p->family), label);
+}
+
+/* False: somebody has not been visited yet. */
+static bool gather(struct work *w)
+{
+    size_t at = 0;
+    str key;
+    void *value;
+    installs_lock(w->s);
+    bool is_complete = awaited_find(w->s, w->label, (str){0}) == NULL;
+    while (is_complete && map_next(&w->s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        if (str_eq(h->label, w->label) || has_family(w->a, h->old, w->label))
+            take(w, h);
+    }
+    installs_unlock(w->s);
+    if (w->parts.n)
+        qsort(w->parts.p, w->parts.n, sizeof *w->parts.p, by_place);
+    return is_complete;
+}
+
+static void release(struct work *w)
+{
+    vec_each(&w->parts, p)
+    {
+        package_unref(p->now);
+        package_unref(p->old);
+    }
+}
+
+static struct edition *edition_of(struct work *w, const struct part *part, const struct package *p)
+{
+    vec_each(&w->editions, e)
+    {
+        if (e->lane->dialect == part->lane->dialect && e->lane->is_cluster == part->lane->is_cluster &&
+            str_eq(e->package->digest, p->digest) && str_eq(e->package->version, p->version))
+            return e;
+    }
+    *vec_push(w->a, &w->editions) = (struct edition){.package = p, .lane = part->lane};
+    return &w->editions.p[w->editions.n - 1];
+}
+
+static void use(struct work *w, const struct part *part, const struct package *p)
+{
+    if (!has_family(w->a, p, w->label))
+        return;
+    struct edition *e = edition_of(w, part, p);
+    if (!part->lane->is_cluster && (e->namespaces.n == 0 || !str_eq(e->namespaces.p[e->namespaces.n - 1], part->place)))
+        *vec_push(w->a, &e->namespaces) = part->place;
+    *vec_push(w->a, &e->records) = part->record;
+}
+
+static int by_version(const void *x, const void *y)
+{
+    const struct edition *l = x, *r = y;
+    int c = str_cmp(l->package->version, r->package->version);
+    return c ? c : str_cmp(l->package->digest, r->package->digest);
+}
+
+static void sort_out(struct work *w)
+{
+    vec_each(&w->parts, part)
+    {
+        if (part->is_leaving)
+            continue;
+        use(w, part, part->now);
+        if (part->old)
+            use(w, part, part->old);
+    }
+    if (w->editions.n)
+        qsort(w->editions.p, w->editions.n, sizeof *w->editions.p, by_version);
+    vec_each(&w->editions, e)
+    {
+        bool is_known = false;
+        vec_each(&w->packages, p)
+        {
+            is_known |= str_eq((*p)->digest, e->package->digest);
+        }
+        if (!is_known)
+            *vec_push(w->a, &w->packages) = e->package;
+    }
+}
+
+static struct plan_sharers sharers_of(const struct edition *e)
+{
+    return (struct plan_sharers){e->namespaces.p, e->namespaces.n, e->records.p, e->records.n};
+}
+
+/* ---- ClusterRoles. ---- */
+
+typedef VEC(struct applyset_object) objects;
+
+static void want_roles(struct work *w, const struct edition *e, objects *wants)
+{
+    struct plan_facts facts = crd_table_facts(w->s->crds);
+    struct plan_install install = {.dialect = e->lane->dialect, .is_cluster = e->lane->is_cluster};
+    struct plan_args args = {e->package, &install, &facts, w->s->options};
+    struct plan_sharers sharers = sharers_of(e);
+    const struct json *roles;
+    size_t n = plan_roles(w->a, &args, &sharers, &roles);
+    for (size_t i = 0; i < n; i++)
+        *vec_push(w->a, wants) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], &roles[i]};
+}
+
+static int add_live_role(struct work *w, objects *have, const struct json *role, struct err *err)
+{
+    const struct item *item = informer_get(w->s->roles, (str){0}, object_name(role));
+    item_unref(item);
+    if (item)
+        return 0;
+    struct json *live = ARENA_NEW(w->a, struct json);
+    struct client_ref ref = {.resource = &own_resources[OWN_CLUSTER_ROLE], .name = object_name(role)};
+    int code = client_get(w->r->client, w->a, &ref, live, err);
+    if (code == 0)
+        *vec_push(w->a, have) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], live};
+    return code == ERR_NOT_FOUND ? 0 : code;
+}
+
+static int write_roles(struct work *w, struct err *err)
+{
+    struct applyset set = {.label_key = S(LABEL_FAMILY),
+                           .label_value = w->label,
+                           .hash_key = S(ANNOTATION_APPLIED),
+                           .field_manager = S(FIELD_MANAGER_PACKAGES)};
+    objects wants = {0}, have = {0};
+    vec_each(&w->editions, e)
+    {
+        want_roles(w, e, &wants);
+    }
+    struct items items ITEMS_SCOPE = informer_by_label(w->s->roles, S(LABEL_FAMILY), w->label);
+    for (size_t i = 0; i < items.n; i++) {
+        struct json *tree = ARENA_NEW(w->a, struct json);
+        *tree = item_tree(w->a, items.p[i]);
+        *vec_push(w->a, &have) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], tree};
+    }
+    vec_each(&wants, want)
+    {
+        int code = add_live_role(w, &have, want->object, err);
+        if (code < 0)
+            return err_wrap(err, "look for ClusterRole %.*s", STR(object_name(want->object)));
+    }
+    struct applyset_plan plan = applyset_plan(w->a, &set, wants.p, wants.n, have.p, have.n);
+    for (size_t i = 0; i < plan.n; i++) {
+        if (plan.p[i].action == APPLYSET_CONFLICT)
+            return err_set(err, ERR_ALREADY_EXISTS, "%.*s", STR(plan.p[i].text));
+    }
+    return applyset_run(w->r->client, w->a, &set, &plan, NULL, err);
+}
+
+/* ---- CRDs. ---- */
+
+static struct share_crd *crd_of(struct work *w, struct map *known, const struct edition *e,
+                                const struct package_crd *crd)
+{
+    size_t i = (size_t)(uintptr_t)map_get(known, crd->info.name);
+    if (i)
+        return &w->crds.p[i - 1];
+    *vec_push(w->a, &w->crds) = (struct share_crd){.name = crd->info.name, .dialect = e->lane->dialect};
+    map_set(known, crd->info.name, (void *)(uintptr_t)w->crds.n);
+    return &w->crds.p[w->crds.n - 1];
+}
+
+/* All that have it take part, the highest version shows its annotations. */
+static void share(struct work *w, struct share_crd *c, const struct edition *e, const struct package_crd *crd)
+{
+    const struct package **packages = ARENA_ARRAY(w->a, const struct package *, c->n_packages + 1);
+    bool is_known = false;
+    for (size_t i = 0; i < c->n_packages; i++) {
+        packages[i] = c->packages[i];
+        is_known |= str_eq(packages[i]->digest, e->package->digest);
+    }
+    if (!is_known) {
+        packages[c->n_packages] = e->package;
+        c->packages = packages;
+        c->n_packages++;
+    }
+    c->owner = e->package;
+    c->crd = crd;
+    if (e->lane->dialect->has_personas)
+        c->dialect = e->lane->dialect;
+    if (c->sharers.n_records == 0) { /* the usual case: one edition; its lists serve all its CRDs */
+        c->sharers = sharers_of(e);
+        return;
+    }
+    struct plan_sharers more = sharers_of(e);
+    VEC(str) namespaces = {0}, records = {0};
+    for (size_t i = 0, k = 0; i < c->sharers.n_namespaces || k < more.n_namespaces;) {
+        int order = i == c->sharers.n_namespaces ? 1
+                    : k == more.n_namespaces     ? -1
+                                                 : str_cmp(c->sharers.namespaces[i], more.namespaces[k]);
+        *vec_push(w->a, &namespaces) = order <= 0 ? c->sharers.namespaces[i] : more.namespaces[k];
+        i += order <= 0;
+        k += order >= 0;
+    }
+    for (size_t i = 0; i < c->sharers.n_records; i++)
+        *vec_push(w->a, &records) = c->sharers.records[i];
+    for (size_t i = 0; i < more.n_records; i++) {
+        bool is_there = false;
+        for (size_t k = 0; !is_there && k < c->sharers.n_records; k++)
+            is_there = str_eq(c->sharers.records[k], more.records[i]);
+        if (!is_there)
+            *vec_push(w->a, &records) = more.records[i];
+    }
+    c->sharers = (struct plan_sharers){namespaces.p, namespaces.n, records.p, records.n};
+}
+
+static void collect_crds(struct work *w)
+{
+    struct map known = {0};
+    vec_each(&w->editions, e)
+    {
+        for (size_t i = 0; i < e->package->n_crds; i++) {
+            const struct package_crd *crd = &e->package->crds[i];
+            share(w, crd_of(w, &known, e, crd), e, crd);
+        }
+    }
+    map_done(&known);
+}
+
+static bool is_wanted(const struct map *wanted, str name)
+{
+    return map_get(wanted, name) != NULL;
+}
+
+static int delete_crd(struct work *w, const struct crd_row *row, struct err *err)
+{
+    struct instances left;
+    int code = instances_count(w->r->client, w->s, w->a, &row->crd.name, 1, &left, err);
+    if (code < 0)
+        return code;
+    if (left.n) /* nobody's any more, but people's data: it stays */
+        return 0;
+    w->going++;
+    struct client_ref ref = {.resource = &crds, .name = row->crd.name};
+    struct client_delete_options options = {.uid = row->uid};
+    code = client_delete(w->r->client, w->a, &ref, &options, NULL, err);
+    if (code < 0 && code != ERR_NOT_FOUND && code != ERR_CONFLICT)
+        return err_wrap(err, "delete CRD %.*s", STR(row->crd.name));
+    return 0;
+}
+
+/* CRDs that were the family's and are wanted no more. */
+static int prune_crds(struct work *w, struct err *err)
+{
+    struct map wanted = {0};
+    const struct crd_row *rows;
+    size_t n = crd_table_of_family(w->s->crds, w->a, w->label, &rows);
+    int code = 0;
+    vec_each(&w->crds, c)
+    {
+        map_set(&wanted, c->name, c);
+    }
+    for (size_t i = 0; code == 0 && i < n; i++) {
+        if (is_wanted(&wanted, rows[i].crd.name))
+            continue;
+        if (rows[i].crd.is_deleting)
+            w->going++;
+        else
+            code = delete_crd(w, &rows[i], err);
+    }
+    map_done(&wanted);
+    return code;
+}
+
+/* ---- What those who take part are told. ---- */
+
+/* Whether all CRDs of a package are established. */
+static bool count(const struct map *established, const struct package *p, size_t *ret)
+{
+    *ret = 0;
+    for (size_t i = 0; i < p->n_crds; i++)
+        *ret += map_get(established, p->crds[i].info.name) != NULL;
+    return *ret == p->n_crds;
+}
+
+static void find_established(struct work *w, struct map *ret)
+{
+    const struct crd_row *rows;
+    size_t n = crd_table_of_family(w->s->crds, w->a, w->label, &rows);
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].is_established && !rows[i].crd.is_deleting)
+            map_set(ret, rows[i].crd.name, (void *)&rows[i]);
+    }
+}
+
+/* Of those who leave: no CRD that they alone had is there any more, but for those that were kept. */
+static bool tell_one(struct work *w, const struct part *part, struct map *established, const char *problem)
+{
+    struct holding *h = holding_get(w->s, part->uid);
+    if (!h || h->now != part->now || h->old != part->old || h->is_leaving != part->is_leaving)
+        return false; /* it changed meanwhile and has been enqueued again */
+    struct holding before = *h;
+    holding_set_problem(h, str_of(problem));
+    if (h->is_leaving) {
+        h->is_unshared = problem[0] == 0 && w->going == 0;
+        return h->is_unshared != before.is_unshared || problem[0];
+    }
+    if (!str_eq(h->label, w->label))
+        return false; /* only its old version is of this family */
+    h->is_shared = problem[0] == 0;
+    h->wanted = h->now->n_crds;
+    h->is_in_force = count(established, h->now, &h->established) && h->is_shared;
+    return h->is_shared != before.is_shared || h->is_in_force != before.is_in_force ||
+           (h->established != before.established && !h->is_in_force) || problem[0];
+}
+
+static void tell(struct work *w, const char *problem)
+{
+    struct map established = {0};
+    find_established(w, &established);
+    vec_each(&w->parts, part)
+    {
+        installs_lock(w->s);
+        bool is_news = tell_one(w, part, &established, problem);
+        struct holding *h = holding_get(w->s, part->uid);
+        bool is_over = h && h->is_orphan && h->is_unshared;
+        if (is_news && h && !is_over)
+            control_enqueue(h->lane->controller, h->namespace, h->name);
+        if (is_over)
+            holding_drop(w->s, part->uid);
+        installs_unlock(w->s);
+    }
+    map_done(&established);
+}
+
+/* ---- One family. ---- */
+
+static int carry_out(struct work *w, struct err *err)
+{
+    sort_out(w);
+    collect_crds(w);
+    int code = write_roles(w, err);
+    if (code == 0)
+        code = shares_write_crds(w->s, w->r, w->label, w->crds.p, w->crds.n, err);
+    return code == 0 ? prune_crds(w, err) : code;
+}
+
+int shares_visit(void *ctx, struct reconcile *r, struct err *err)
+{
+    struct work w = {.s = ctx, .r = r, .a = r->arena, .label = r->name};
+    int code = 0;
+    if (gather(&w)) {
+        code = carry_out(&w, err);
+        if (code != ERR_CONFLICT) /* then the cache was behind, and the next try says more */
+            tell(&w, code < 0 ? err->msg : "");
+    }
+    release(&w);
+    return code;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One install, from what it asks for to what it has. Each visit goes through all steps again and does what is missing:
+ *
+ *   asked well? ─► alone in its place? ─► pulled? ─► planned? ─► accepted ─► shared ─► own objects ─► rights ─► Deployment
+ *        └──────────────┴───────────────────┴───────────┴──────────┴─► refused: nothing is changed but its status;
+ *                                                                      what is installed already is kept as it is (Blocked) */
+#include "control/applyset.h"
+#include "controllers/installs/accept.h"
+#include "controllers/installs/inside.h"
+#include "controllers/installs/status.h"
+#include "object/object.h"
+#include "oci/reference.h"
+
+static const int64_t millisecond = 1000 * 1000;
+static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
+
+str visit_title(struct arena *a, const struct lane *lane, str namespace, str name)
+{
+    if (lane->is_cluster)
+        return str_fmt(a, "%.*s %.*s", STR(lane->install.kind), STR(name));
+    return str_fmt(a, "%.*s %.*s/%.*s", STR(lane->install.kind), STR(namespace), STR(name));
+}
+
+struct client_ref visit_ref(const struct visit *v)
+{
+    return (struct client_ref){
+        .resource = &v->lane->install, .namespace = object_namespace(&v->install), .name = object_name(&v->install)};
+}
+
+/* ---- Own objects. ---- */
+
+/* The environment's namespace is made when it is missing; it stays when the package goes. */
+static int need_namespace(struct visit *v, struct err *err)
+{
+    if (!v->lane->is_cluster)
+        return 0;
+    struct json namespace = json_obj(), meta = json_obj();
+    json_add(v->a, &meta, S("name"), json_str(v->asked.namespace));
+    json_add(v->a, &namespace, S("apiVersion"), json_str(S("v1")));
+    json_add(v->a, &namespace, S("kind"), json_str(namespaces.kind));
+    json_add(v->a, &namespace, S("metadata"), meta);
+    struct client_ref ref = {.resource = &namespaces, .name = v->asked.namespace};
+    int code = client_get_metadata(v->r->client, v->a, &ref, NULL, err);
+    if (code != ERR_NOT_FOUND)
+        return code;
+    ref.name = (str){0};
+    struct client_write_options options = {.field_manager = S(FIELD_MANAGER_PACKAGES)};
+    code = client_create(v->r->client, v->a, &ref, &namespace, &options, NULL, err);
+    return code == ERR_ALREADY_EXISTS ? 0 : code;
+}
+
+static bool changes(const struct own_work *work, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        if (work->plan.p[i].action != APPLYSET_KEEP)
+            return true;
+    }
+    return false;
+}
+
+static void say_health(struct visit *v, const struct plan *plan)
+{
+    struct json deployment;
+    struct status_report *r = v->report;
+    if (json_is_null(&plan->deployment)) {
+        status_say(r, STATUS_HEALTHY, STATUS_TRUE, S("NoController"), S("the package has no controller"));
+        return;
+    }
+    if (!informer_read(v->s->own[OWN_DEPLOYMENT], v->a, object_namespace(&plan->deployment),
+                       object_name(&plan->deployment), &deployment) ||
+        json_is_null(json_dig(&deployment, "status.observedGeneration"))) {
+        status_say(r, STATUS_HEALTHY, STATUS_UNKNOWN, S("NoWorkloads"), S("nothing here runs Deployments"));
+        return;
+    }
+    if (condition_is(&deployment, S("Available"), S("True")))
+        status_say(r, STATUS_HEALTHY, STATUS_TRUE, S("Available"), S(""));
+    else
+        status_say(r, STATUS_HEALTHY, STATUS_FALSE, S("Unavailable"),
+                   str_fmt(v->a, "Deployment %.*s is not available", STR(object_name(&deployment))));
+}
+
+/* Account and bindings, then the rights, then the Deployment, then what is of no use any more. */
+static int keep_own(struct visit *v, const struct plan *plan, const struct json *record, bool *ret_done,
+                    struct err *err)
+{
+    struct own_work work;
+    bool is_in_force = true;
+    *ret_done = false;
+    int code = need_namespace(v, err);
+    if (code < 0 || (code = own_plan(v, record, plan, &work, err)) < 0)
+        return code;
+    if (work.conflict.n) {
+        status_refuse(v->report, S("Conflict"), work.conflict);
+        return 0;
+    }
+    if ((code = own_run(v, record, &work, 0, work.before, err)) < 0)
+        return code;
+    bool was_installed = condition_is(&v->install, S("Installed"), S("True"));
+    if (!was_installed || changes(&work, 0, work.plan.n))
+        code = rights_are_in_force(v, plan, &is_in_force, err);
+    if (code < 0)
+        return code;
+    if (!is_in_force) {
+        status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForRights"),
+                   S("the server does not yet grant what it was told to"));
+        v->r->again_ns = 50 * millisecond;
+        return 0;
+    }
+    *ret_done = true;
+    return own_run(v, record, &work, work.before, work.plan.n, err);
+}
+
+/* ---- From accepted to installed. ---- */
+
+static void say_installed(struct visit *v, const struct plan *plan, const struct package *p)
+{
+    struct buf text = {.arena = v->a};
+    for (size_t i = 0; i < plan->n_waits && i < 5; i++)
+        buf_fmt(&text, "%s%.*s", i ? ", " : "", STR(plan->waits[i]));
+    if (plan->n_waits > 5)
+        buf_fmt(&text, " and %zu more", plan->n_waits - 5);
+    if (plan->n_waits)
+        status_say(v->report, STATUS_INSTALLED, STATUS_TRUE, S("WaitingForDependencies"),
+                   str_fmt(v->a, "not there yet: %.*s; rights to them follow when they are", STR(buf_str(&text))));
+    else
+        status_say(v->report, STATUS_INSTALLED, STATUS_TRUE, S("Installed"),
+                   str_fmt(v->a, "%.*s %.*s", STR(p->family), STR(p->version)));
+}
+
+/* The old version's roles and bindings have been left: forgets it. */
+static void leave_old(struct visit *v, const struct accepted *accepted)
+{
+    v->report->old_package = v->report->old_digest = (str){0};
+    if (!accepted->old)
+        return;
+    installs_lock(v->s);
+    struct holding *h = holding_get(v->s, object_uid(&v->install));
+    if (h && h->old == accepted->old) {
+        struct holding next = *h;
+        str old_label = plan_family_label(v->a, h->old->family);
+        next.old = NULL;
+        next.is_shared = next.is_in_force = true;
+        h = holding_put(v->s, &next);
+        shares_enqueue(v->s, h->label);
+        shares_enqueue(v->s, old_label);
+    }
+    installs_unlock(v->s);
+}
+
+static int go_on(struct visit *v, const struct accepted *accepted, const struct plan *plan, struct err *err)
+{
+    struct status_report *r = v->report;
+    r->has_counts = true;
+    r->wanted = accepted->wanted;
+    r->established = accepted->established;
+    if (accepted->problem.n) {
+        status_say(r, STATUS_INSTALLED, STATUS_FALSE, S("ApplyFailed"), accepted->problem);
+        return 0;
+    }
+    if (!accepted->is_in_force) {
+        if (!condition_is(&v->install, S("Installed"), S("True")))
+            status_say(r, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForCRDs"),
+                       str_fmt(v->a, "%zu of %zu CRDs are established", r->established, r->wanted));
+        return 0;
+    }
+    bool is_done;
+    int code = keep_own(v, plan, &accepted->record, &is_done, err);
+    if (code < 0 || !is_done)
+        return code;
+    leave_old(v, accepted);
+    say_installed(v, plan, accepted->package);
+    say_health(v, plan);
+    return 0;
+}
+
+/* ---- Deciding what to install. ---- */
+
+/* What was refused, though something is installed: that is kept as it is. */
+static void say_blocked(struct visit *v, str reason, str message, const struct package *running)
+{
+    v->report->why = S("Blocked");
+    v->report->why_message =
+        str_fmt(v->a, "%.*s: %.*s; %.*s keeps running", STR(reason), STR(message), STR(running->version));
+    status_refuse(v->report, S("Blocked"), v->report->why_message);
+}
+
+static void say_refused(struct visit *v, const struct findings *findings)
+{
+    str reason = findings->list.p[0].reason, text = findings_text(v->a, findings);
+    status_refuse(v->report, reason.n ? reason : S("InvalidPackage"), text);
+    status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, v->report->words[STATUS_SYNCED].reason, text);
+}
+
+/* Tries to install p. False: it was refused, and findings say why. */
+static int try(struct visit *v, const struct package *p, struct findings *findings, struct err *err)
+{
+    struct plan plan;
+    struct plan_facts facts = accept_facts(v->s);
+    plan_make(v->a, &(struct plan_args){p, &v->asked, &facts, v->s->options}, &plan);
+    vec_each(&plan.findings.list, f)
+    {
+        *vec_push(v->a, &findings->list) = *f;
+    }
+    if (findings->list.n)
+        return 0;
+    struct accepted accepted = {0};
+    int code = accept_package(v, p, &plan, findings, &accepted, err);
+    if (code == 0 && accepted.is_accepted)
+        code = go_on(v, &accepted, &plan, err);
+    accept_release(&accepted);
+    return code;
+}
+
+static void say_unpacked(struct visit *v, const struct package *p)
+{
+    status_say(v->report, STATUS_UNPACKED, STATUS_TRUE, S("Unpacked"),
+               str_fmt(v->a, "%.*s, %zu CRDs", STR(p->digest), p->n_crds));
+}
+
+static int refused(struct visit *v, const struct findings *findings, const struct package *running, struct err *err)
+{
+    if (!running) {
+        say_refused(v, findings);
+        return 0;
+    }
+    struct findings again = {.arena = v->a};
+    str reason = findings->list.p[0].reason;
+    v->is_fallback = true;
+    int code = try(v, running, &again, err);
+    if (again.list.n)
+        say_refused(v, &again);
+    else
+        say_blocked(v, reason, findings_text(v->a, findings), running);
+    return code;
+}
+
+/* What is installed: known by heart or, after a restart, what status says. That was accepted before: it takes part in its family
+ * from now on, whatever becomes of what is asked for. */
+static const struct package *find_running(struct visit *v, struct pull *pull)
+{
+    installs_lock(v->s);
+    const struct holding *h = holding_get(v->s, object_uid(&v->install));
+    if (!h && pull->running) {
+        struct holding next = {
+            .lane = v->lane,
+            .uid = object_uid(&v->install),
+            .namespace = object_namespace(&v->install),
+            .name = object_name(&v->install),
+            .place = v->asked.namespace,
+            .record = json_get_text(json_dig(&v->install, "status.packageRecord"), S("uid")),
+            .label = plan_family_label(v->a, pull->running->family),
+            .now = pull->running,
+        };
+        h = holding_put(v->s, &next);
+        shares_enqueue(v->s, h->label);
+    }
+    if (h && h->now && h->now != pull->running) {
+        package_unref(pull->running);
+        pull->running = package_ref(h->now);
+    }
+    installs_unlock(v->s);
+    return pull->running;
+}
+
+static int install(struct visit *v, struct pull *pull, struct findings *findings, struct err *err)
+{
+    const struct package *running = find_running(v, pull);
+    if (!running && pull->running_message.n) { /* something is installed and cannot be read: nothing is touched */
+        status_refuse(v->report, S("PullFailed"), pull->running_message);
+        return 0;
+    }
+    status_say(v->report, STATUS_SYNCED, STATUS_TRUE, S("ReconcileSuccess"), S(""));
+    if (!findings->list.n && !pull->wanted) {
+        findings_add(findings, pull->reason, "%.*s", STR(pull->message));
+        if (!running)
+            status_say(v->report, STATUS_UNPACKED, STATUS_FALSE, pull->reason, pull->message);
+    }
+    if (!findings->list.n) {
+        say_unpacked(v, pull->wanted);
+        int code = try(v, pull->wanted, findings, err);
+        if (code < 0 || !findings->list.n)
+            return code;
+        if (running && str_eq(running->digest, pull->wanted->digest) && str_eq(running->version, pull->wanted->version))
+            running =
+                NULL; /* what runs is refused by now: there is nothing else to fall back on, and nothing is undone */
+    }
+    return refused(v, findings, running, err);
+}
+
+static int work(struct visit *v, struct findings *findings, struct err *err)
+{
+    if (!findings->list.n)
+        accept_check_place(v, findings);
+    struct pull pull = {0};
+    bool has_running = json_get_text(json_get(&v->install, S("status")), S("installedPackage")).n != 0;
+    if ((!findings->list.n || has_running) && !pull_result(v->s, v->a, v->lane, &v->install, &pull)) {
+        if (!has_running)
+            status_say(v->report, STATUS_UNPACKED, STATUS_FALSE, S("Pulling"),
+                       str_fmt(v->a, "pulling %.*s", STR(v->asked.image)));
+        return 0;
+    }
+    int code = install(v, &pull, findings, err);
+    pull_release(v->s, &pull);
+    return code;
+}
+
+/* The object is gone: what it shared is left as if it had been uninstalled. */
+static void forget(struct installs *s, const struct lane *lane, struct reconcile *r)
+{
+    size_t at = 0;
+    str key;
+    void *value;
+    installs_lock(s);
+    while (map_next(&s->holdings, &at, &key, &value)) {
+        struct holding *h = value;
+        if (h->lane != lane || !str_eq(h->namespace, r->namespace) || !str_eq(h->name, r->name))
+            continue;
+        h->is_leaving = h->is_orphan = true;
+        shares_enqueue(s, h->label);
+    }
+    installs_unlock(s);
+}
+
+int installs_visit(void *ctx, struct reconcile *r, struct err *err)
+{
+    const struct lane *lane = ctx;
+    struct status_report report = {0};
+    struct visit v = {.s = lane->all, .lane = lane, .r = r, .a = r->arena, .report = &report};
+    if (!informer_read(lane->installs, r->arena, r->namespace, r->name, &v.install)) {
+        forget(v.s, lane, r);
+        return 0;
+    }
+    struct findings findings = {.arena = r->arena};
+    plan_install_read(r->arena, lane->dialect, &v.install, &v.asked, &findings);
+    int code = object_is_deleting(&v.install) ? leave_visit(&v, err) : work(&v, &findings, err);
+    if (code == ERR_CONFLICT || (code == 0 && json_is_null(&v.install)))
+        return code; /* null: it is gone */
+    struct err ignored;
+    if (code < 0)
+        status_refuse(&report, S("ReconcileError"), str_of(err->msg));
+    int written = status_write(&v, &report, code < 0 ? &ignored : err);
+    return code < 0 ? code : written;
+}

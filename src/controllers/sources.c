@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controllers/sources.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+int package_sources_add_mirror(struct package_sources *s, const char *text, struct err *err)
+{
+    struct fetch_mirror m;
+    if (!str_cut(str_of(text), '=', &m.prefix, &m.location) || m.prefix.n == 0 || m.location.n == 0)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "--package-mirror \"%s\" makes no sense: say PREFIX=LOCATION, such as "
+                       "docker.io/acme=mirror.example.org/acme",
+                       text);
+    if (s->n_mirrors == PACKAGE_MIRRORS)
+        return err_set(err, ERR_BAD_REQUEST, "--package-mirror was given more than %d times", PACKAGE_MIRRORS);
+    s->mirrors[s->n_mirrors++] = m;
+    return 0;
+}
+
+/* Where nobody says otherwise: as XDG has it. NULL: there is no home. */
+static const char *default_cache(struct arena *a)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe): at start */
+    if (xdg && xdg[0] == '/')
+        return str_cstr(a, str_fmt(a, "%s/reeve", xdg));
+    return home && home[0] == '/' ? str_cstr(a, str_fmt(a, "%s/.cache/reeve", home)) : NULL;
+}
+
+int package_sources_open(const struct package_sources *s, struct fetcher **ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct fetcher_options options = {.store = s->store,
+                                      .cache = s->cache ? s->cache : default_cache(&scratch),
+                                      .ca_file = s->ca_file,
+                                      .mirrors = s->mirrors,
+                                      .n_mirrors = s->n_mirrors};
+    if (!options.cache)
+        return err_set(err, ERR_INVALID, "HOME is not set: say --package-cache DIR");
+    int code = fetcher_new(&options, ret, err);
+    return code < 0 ? err_wrap(err, "prepare to pull packages") : 0;
+}
