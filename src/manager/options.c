@@ -22,6 +22,7 @@ const char manager_usage[] =
     "      --kubeconfig FILE       [$KUBECONFIG, ~/.kube/config, or the account of the pod it runs in]\n"
     "      --context NAME          of the kubeconfig\n"
     "      --controllers LIST      names with commas between them, or * for all  [those that a Kubernetes does not have]\n"
+    "                                installs     packages, with the rights they need\n"
     "                                personas     roles for people, which follow what is installed\n"
     "                              kube-controller-manager does these unless it is told not to:\n"
     "                                aggregation  rules of aggregated ClusterRoles\n"

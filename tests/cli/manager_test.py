@@ -41,7 +41,7 @@ class Manager:
             assert flag in out, flag
 
     def usage_is_checked(self):
-        for words, text in ((('--controllers=nothing',), 'there is no controller "nothing": there are aggregation, garbage, namespaces, personas'),
+        for words, text in ((('--controllers=nothing',), 'there is no controller "nothing": there are aggregation, garbage, installs, namespaces, personas'),
                             (('--controllers=*', '--lease-duration=1.5s'), '--lease-duration "1.5s" is no duration'),
                             (('--controllers=*', '--renew-deadline=15s'), 'must be shorter than --lease-duration'),
                             (('--controllers=*', '--listen=8085'), 'cannot listen at "8085"'),
