@@ -91,11 +91,16 @@ static struct json convert_schema(struct convert *c, const struct json *validati
 
 static struct json convert_column(struct convert *c, const struct json *column)
 {
-    struct json all = json_obj();
+    struct json all;
+    bool has_both = json_find(column, S("jsonPath")); /* then JSONPath stays, as a field nobody knows */
     if (!json_is_obj(column))
         return *column;
+    all = json_obj_sized(c->arena, column->n);
     json_each_member(column, m)
-        json_set(c->arena, &all, str_eq(json_key(m), S("JSONPath")) ? S("jsonPath") : json_key(m), m->val);
+    {
+        bool is_path = str_eq(json_key(m), S("JSONPath")) && !has_both;
+        json_add(c->arena, &all, is_path ? S("jsonPath") : json_key(m), m->val);
+    }
     return all;
 }
 
@@ -177,7 +182,7 @@ static struct json convert_conversion(struct convert *c, const struct json *conv
         else if (str_eq(json_key(m), S("conversionReviewVersions")))
             json_set(a, &webhook, S("conversionReviewVersions"), m->val);
         else
-            json_set(a, &all, json_key(m), m->val);
+            json_add(a, &all, json_key(m), m->val);
     }
     bool calls = str_eq(json_get_text(conversion, S("strategy")), S("Webhook"));
     if (calls && json_is_null(json_get(&webhook, S("conversionReviewVersions")))) {

@@ -2,7 +2,6 @@
 /* The union of definitions, but for their schemas. */
 #include "package/crd_union.h"
 
-#include "object/crd.h"
 #include "package/crd_union_parts.h"
 #include "package/version.h"
 
@@ -38,22 +37,6 @@ static void put_in_order(struct crd_union *u, const struct crd_source *sources, 
 
 /* ---- What must be equal ---- */
 
-/* The parts of a definition outside of its versions, with what the server fills in. */
-static struct json outside(struct crd_union *u, const struct json *crd)
-{
-    struct arena *a = &u->scratch;
-    static const str copied[] = {S_INIT("group"), S_INIT("names"), S_INIT("scope"), S_INIT("conversion")};
-    struct json all = json_obj(), spec = json_obj();
-    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
-        const struct json *v = json_get(json_get(crd, S("spec")), copied[i]);
-        if (!json_is_null(v))
-            json_add(a, &spec, copied[i], json_dup(a, v));
-    }
-    json_add(a, &all, S("spec"), spec);
-    crd_default(a, &all);
-    return all;
-}
-
 static bool is_preserving(const struct json *crd)
 {
     return json_true(json_dig(crd, "spec.preserveUnknownFields"));
@@ -65,9 +48,8 @@ static void check_outside(struct crd_union *u, size_t older, size_t newer)
                                          "spec.names.plural", "spec.names.singular", "spec.names.listKind",
                                          "spec.conversion"};
     const struct json *l = u->sources[older]->crd, *r = u->sources[newer]->crd;
-    struct json was = outside(u, l), now = outside(u, r);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        const struct json *a = json_dig(&was, fields[i]), *b = json_dig(&now, fields[i]);
+        const struct json *a = json_dig(l, fields[i]), *b = json_dig(r, fields[i]);
         if (!json_equal(a, b))
             crd_tell(u, NULL, fields[i], older, crd_shown(u, a), newer, crd_shown(u, b));
     }

@@ -170,6 +170,22 @@ static const struct json *spec_schema(const struct json *crd)
     return json_dig(&all->items[0], "schema.openAPIV3Schema.properties.spec");
 }
 
+/* Whether all of v is still there; defaults may have been added. */
+static bool keeps(const struct json *now, const struct json *v)
+{
+    if (!json_is_obj(v) && !json_is_arr(v))
+        return json_equal(now, v);
+    if (json_type(now) != json_type(v) || (json_is_arr(v) && now->n != v->n))
+        return false;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct json *l = json_is_arr(v) ? &now->items[i] : json_get(now, json_key(&v->members[i]));
+        const struct json *r = json_is_arr(v) ? &v->items[i] : &v->members[i].val;
+        if (l == NULL || !keeps(l, r))
+            return false;
+    }
+    return true;
+}
+
 /* How many values were stored under one of them, and are as good under the union. */
 static size_t check_wide(struct round *r, uint64_t seed, const struct outcome *all)
 {
@@ -190,6 +206,8 @@ static size_t check_wide(struct round *r, uint64_t seed, const struct outcome *a
                 fail_with(r, seed, "the union prunes what one of them keeps");
             if (!schema_admit(wide, &r->arena, &again, &args, &errs))
                 fail_with(r, seed, "the union refuses what one of them accepts");
+            if (!keeps(&again, &v))
+                fail_with(r, seed, "the union changes what was stored");
             stored++;
         }
         schema_free(narrow);

@@ -32,6 +32,7 @@ static const char *const in_order[] = {
     "1.0.0+build.5",
     "v1.0.0",
     "1.0.1",
+    "1.02",
     "1.2.0",
     "v1.9",
     "1.10",
