@@ -8,7 +8,7 @@
  *
  * A side that does not declare a field has nothing to say about it: the server prunes it there. But where a side keeps
  * unknown fields, or has entries of any name, a declaration by another would narrow what that side accepts. */
-#include "object/schema_keyword.h"
+#include "object/schema.h"
 #include "package/crd_union_parts.h"
 
 struct spot {
@@ -73,14 +73,31 @@ struct fields {
     struct spot at;           /* of the object around */
 };
 
+/* Whether the default of a place is valid there, together with those below it. The server asks only about the value as it is
+ * written, and inside of the entries of a map not even that. */
+static bool fits(struct crd_union *u, const struct json *schema)
+{
+    struct json value = json_dup(&u->scratch, json_get(schema, S("default")));
+    struct schema *compiled;
+    if (schema_compile(schema, &compiled, NULL) < 0)
+        return false;
+    schema_node root = schema_root(compiled);
+    bool ok = schema_default(root, &u->scratch, &value) && schema_validate(root, (str){0}, &value, NULL);
+    schema_free(compiled);
+    return ok;
+}
+
 /* A side that does not declare the field, beside one that does. */
 static void check_undeclared(struct crd_union *u, const struct fields *f, const struct crd_side *without,
                              const struct crd_side *with, const struct crd_place *place)
 {
-    bool fills = f->at.is_shut && !json_is_null(json_get(with->schema, S("default")));
+    bool fills = !json_is_null(json_get(with->schema, S("default")));
     if (is_open(without->schema, f->at))
         tell_sides(u, place, without->source, S("anything"), with->source, type_of(with->schema));
-    else if (fills)
+    else if (fills && !fits(u, with->schema))
+        tell_sides(u, place, without->source, S("unknown"), with->source,
+                   S("filled in by a default that does not fit"));
+    else if (fills && f->at.is_shut)
         tell_sides(u, place, without->source, S("unknown"), with->source,
                    S("filled in by a default though its surroundings are restricted as a whole"));
 }
@@ -210,8 +227,12 @@ static struct json unite_below(struct crd_union *u, struct crd_sides sides, stru
     const struct json *newest = with.p[with.n - 1].schema;
     if (!json_is_obj(newest))
         return *newest;
-    bool is_resource = json_true(json_get(newest, S("x-kubernetes-embedded-resource")));
-    return unite(u, with, (struct spot){.place = &place, .is_resource = is_resource, .is_shut = at.is_shut});
+    struct spot below = {
+        .place = &place,
+        .is_resource = json_true(json_get(newest, S("x-kubernetes-embedded-resource"))),
+        .is_shut = at.is_shut,
+    };
+    return unite(u, with, below);
 }
 
 /* ---- Places ---- */

@@ -146,6 +146,12 @@ static struct json a_bound(struct dice *d)
     return json_int((int64_t)roll(d, 6));
 }
 
+static void set_bound(struct dice *d, struct json *s, const char *const either[2])
+{
+    size_t which = roll(d, 2);
+    set(d, s, either[which], a_bound(d));
+}
+
 /* Something about the place itself. */
 static void change_here(struct dice *d, struct json *s)
 {
@@ -161,7 +167,7 @@ static void change_here(struct dice *d, struct json *s)
     else if (str_eq(type, S("string")) && which < 5)
         set(d, s, "enum", some_texts(d));
     else if (str_eq(type, S("string")))
-        set(d, s, texts[roll(d, 2)], a_bound(d));
+        set_bound(d, s, texts);
     else if (str_eq(type, S("array")))
         set(d, s, "maxItems", a_bound(d));
     else if (str_eq(type, S("object")) && json_get(s, S("additionalProperties")))
@@ -170,13 +176,14 @@ static void change_here(struct dice *d, struct json *s)
         struct json *properties = json_get_mut(s, S("properties"));
         if (!json_is_obj(properties))
             properties = json_set(d->arena, s, S("properties"), json_obj());
-        json_set(d->arena, properties, a_name(d), random_schema(d, 1));
+        str name = a_name(d); /* the rolls in one order, whatever the compiler does with arguments */
+        json_set(d->arena, properties, name, random_schema(d, 1));
         if (which == 7)
             set(d, s, "required", some_texts(d));
     } else if (str_eq(type, S("boolean")))
         set(d, s, "type", json_str(S("integer")));
     else
-        set(d, s, numbers[roll(d, 2)], a_bound(d));
+        set_bound(d, s, numbers);
 }
 
 static void change(struct dice *d, struct json *s)
@@ -219,8 +226,10 @@ static struct json an_object(struct dice *d, const struct json *s, int depth)
         if (roll(d, 3))
             json_set(d->arena, &v, json_key(m), random_value(d, &m->val, depth - 1));
     }
-    for (size_t i = roll(d, 3); json_is_obj(entries) && i > 0; i--)
-        json_set(d->arena, &v, a_name(d), random_value(d, entries, depth - 1));
+    for (size_t i = roll(d, 3); json_is_obj(entries) && i > 0; i--) {
+        str name = a_name(d);
+        json_set(d->arena, &v, name, random_value(d, entries, depth - 1));
+    }
     if (json_true(json_get(s, S("x-kubernetes-preserve-unknown-fields"))))
         json_set(d->arena, &v, a_name(d), json_int(5));
     return v;
