@@ -67,7 +67,7 @@ class Manager:
 
     def default_is_what_kubernetes_has_not(self):
         code, out, _ = self.run('--print-rbac')
-        assert (code, out) == (0, self.run('--print-rbac', '--controllers=personas')[1]) and 'escalate' in out, out
+        assert (code, out) == (0, self.run('--print-rbac', '--controllers=installs,personas')[1]) and 'escalate' in out, out
         assert self.run('--print-rbac', '--controllers=')[1] == out
         code, out, err = self.run('--kubeconfig', '/nonexistent/file')
         assert code == 1 and '/nonexistent/file' in err, (code, out, err)
