@@ -66,9 +66,14 @@ static struct plan_objects shared_roles(struct arena *a, const struct plan_args 
     *vec_push(a, &list) = shared_role(a, args, SYSTEM, (str){0}, sharers, rights->system);
     if (rights->system_cluster.n)
         *vec_push(a, &list) = shared_role(a, args, SYSTEM_CLUSTER, (str){0}, sharers, rights->system_cluster);
-    for (int i = 0; i < PLAN_PERSONAS; i++)
-        *vec_push(a, &list) = shared_role(a, args, persona_names[i], str_fmt(a, "%s%s", aggregate, persona_names[i]),
-                                          sharers, rights->persona[i]);
+    for (int i = 0; i < PLAN_PERSONAS; i++) {
+        struct json *made = vec_push(a, &list);
+        *made = shared_role(a, args, persona_names[i], str_fmt(a, "%s%s", aggregate, persona_names[i]), sharers,
+                            rights->persona[i]);
+        if (i == 0) /* the admin: crossplane-admin binds people to its rules, and so has to hold them */
+            json_add(a, json_get_mut(json_get_mut(made, S("metadata")), S("labels")), S(LABEL_TO_ADMIN),
+                     json_str(S("true")));
+    }
     return (struct plan_objects){list.p, list.n};
 }
 

@@ -196,6 +196,7 @@ YAML
     run -0 k get "$kinds" -o 'jsonpath={range .items[*]}{.kind}{"\n"}{end}'
     for kind in $(kubectl api-resources --namespaced --verbs=delete --no-headers | awk '{print $NF}' | sort -u); do
         case $kind in CSIStorageCapacity | *[Ww]idget | Axle) continue ;; esac
+        case $kind in Package | PackageInstall | Stack | StackInstall) continue ;; esac # custom ones, as Gear is
         matches "$kind"
     done
     kubectl delete namespace "$NS"
