@@ -20,7 +20,7 @@ from reeve_server import SANITIZER, Server, Tap  # noqa: E402
 REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 KUSTOMIZE = os.path.join(DEPLOY, 'manager', 'kustomize')
 CHART = os.path.join(DEPLOY, 'manager', 'helm')
-CONTROLLERS = ('aggregation', 'garbage', 'namespaces', 'personas')
+CONTROLLERS = ('aggregation', 'garbage', 'installs', 'namespaces', 'personas')
 ACCOUNT = 'system:serviceaccount:reeve-system:reeve-manager'
 PATIENCE = 60
 
@@ -72,7 +72,8 @@ def pod_is_restricted():
             assert line in text, line
         assert re.search(r'drop:\s*(\[ALL\]|- ALL)', text)
     pod = documents(output('kubectl', 'kustomize', KUSTOMIZE))['Deployment', 'reeve-manager']['spec']['template']['spec']
-    assert pod['securityContext']['runAsUser'] > 0 and not pod.get('volumes') and not pod.get('hostNetwork')
+    assert pod['securityContext']['runAsUser'] > 0 and not pod.get('hostNetwork')
+    assert [set(volume) for volume in pod['volumes']] == [{'name', 'emptyDir'}]
 
 
 def chart_is_kustomize():
@@ -111,7 +112,7 @@ class Cluster:
         with open(self.log, 'ab') as log:
             self.manager = subprocess.Popen(  # pylint: disable=consider-using-with
                 [REEVE, 'manager', '--kubeconfig', path, '--controllers=' + controllers, '--listen=127.0.0.1:0',
-                 '--lease-namespace=reeve-system', '--verbose'], stdout=subprocess.DEVNULL, stderr=log, env=self.env)
+                 '--lease-namespace=reeve-system', '--verbose', '--package-cache', os.path.join(self.server.folder, 'cache')], stdout=subprocess.DEVNULL, stderr=log, env=self.env)
 
     def requests(self):
         """(method, path, status) of what the manager has asked."""
