@@ -80,7 +80,7 @@ static void read_dependencies(struct load *l, str file, const struct json *list)
     json_each_item(list, item)
     {
         size_t i = (size_t)(item - list->items);
-        str text = json_get_text(item, S("crd"));
+        str text = str_dup(l->keep, json_get_text(item, S("crd")));
         struct package_dependency d;
         const char *why = text.n ? dependency_parse(text, &d) : "must say which CRD";
         if (why)
@@ -100,7 +100,7 @@ void load_app(struct load *l, const struct load_document *d)
         return;
     }
     l->app = str_dup(l->while_loading, d->path);
-    struct fields_reader reader = load_fields(l, l->app);
+    struct fields_reader reader = load_fields(l, l->app, l->while_loading);
     struct json app = fields_read(&reader, d->json, INNER(app_rules));
     if (!json_is_null(json_get(d->json, S("permissions"))))
         findings_add(l->findings, INVALID_PACKAGE,

@@ -97,11 +97,39 @@ static struct notes *notes_of_file(struct describe *d, str path)
 
 /* ---- What is said. ---- */
 
+/* Whether there is room for so many bytes more. */
+static bool take_room(struct describe *d, str path, const char *what, size_t bytes)
+{
+    if (bytes > DESCRIBE_MAX_ALL - d->bytes) {
+        findings_add(d->warnings, (str){0}, "%.*s:%s is left out: descriptions come to more than %d bytes", STR(path),
+                     what, DESCRIBE_MAX_ALL);
+        return false;
+    }
+    d->bytes += bytes;
+    return true;
+}
+
+/* The same for something that is shown as one text. */
+static bool take_item(struct describe *d, str path, const char *what, size_t bytes)
+{
+    if (bytes <= DESCRIBE_MAX_ITEM)
+        return take_room(d, path, what, bytes);
+    findings_add(d->warnings, (str){0}, "%.*s:%s is larger than %d bytes and left out", STR(path), what,
+                 DESCRIBE_MAX_ITEM);
+    return false;
+}
+
+static void set_fields(struct describe *d, str path, struct json *to, const struct json *fields)
+{
+    size_t bytes = 0;
+    json_each_member(fields, m) bytes += m->key_n + json_text(&m->val).n;
+    if (json_is_null(to) && take_room(d, path, "", bytes))
+        *to = json_dup(d->keep, fields);
+}
+
 void describe_group(struct describe *d, str path, const struct json *fields)
 {
-    struct notes *n = &folder_at(d, describe_folder_of(path))->of_all;
-    if (json_is_null(&n->group))
-        n->group = *fields;
+    set_fields(d, path, &folder_at(d, describe_folder_of(path))->of_all.group, fields);
 }
 
 void describe_resource(struct describe *d, str path, const struct json *fields)
@@ -112,22 +140,7 @@ void describe_resource(struct describe *d, str path, const struct json *fields)
         return;
     }
     struct notes *n = notes_of_kind(d, folder_at(d, describe_folder_of(path)), id);
-    if (json_is_null(&n->resource))
-        n->resource = *fields;
-}
-
-/* Whether there is room for so many bytes more. */
-static bool take_room(struct describe *d, str path, const char *what, size_t bytes)
-{
-    if (bytes > DESCRIBE_MAX_ITEM)
-        findings_add(d->warnings, (str){0}, "%.*s:%s is larger than %d bytes and left out", STR(path), what,
-                     DESCRIBE_MAX_ITEM);
-    else if (bytes > DESCRIBE_MAX_ALL - d->bytes)
-        findings_add(d->warnings, (str){0}, "%.*s:%s is left out: icons and ui-schemas come to more than %d bytes",
-                     STR(path), what, DESCRIBE_MAX_ALL);
-    else
-        return d->bytes += bytes, true;
-    return false;
+    set_fields(d, path, &n->resource, fields);
 }
 
 void describe_icon(struct describe *d, str path, str base64)
@@ -136,7 +149,7 @@ void describe_icon(struct describe *d, str path, str base64)
     size_t i = 0;
     while (i < MEDIAS && !str_has_suffix(path, medias[i].ending))
         i++;
-    if (i == MEDIAS || base64.n == 0 || n->icons[i].n || !take_room(d, path, "", base64.n))
+    if (i == MEDIAS || base64.n == 0 || n->icons[i].n || !take_item(d, path, "", base64.n))
         return;
     n->icons[i] = str_fmt(d->keep, "data:%.*s;base64,%.*s", STR(medias[i].media), STR(base64));
 }
@@ -148,7 +161,7 @@ void describe_ui(struct describe *d, str path, str text)
     while (text.n && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
         text.n--;
     struct notes *n = notes_of_file(d, path);
-    if (text.n && n->ui.n < MAX_UI && take_room(d, path, "", text.n))
+    if (text.n && n->ui.n < MAX_UI && take_item(d, path, "", text.n))
         *vec_push(d->scratch, &n->ui) = str_dup(d->keep, text);
 }
 
@@ -209,7 +222,7 @@ static str ui_of(struct describe *d, struct describe_folder *f, str path, str ki
         return f->ui;
     struct buf b = {.arena = d->keep};
     size_t size = ui_size(f, kind);
-    if (size && take_room(d, path, " ui-schema:", size)) {
+    if (size && take_item(d, path, " ui-schema:", size)) {
         buf_grow(&b, size);
         join_ui(&b, f, kind);
     }

@@ -37,7 +37,7 @@ struct describe {
 void describe_init(struct describe *d, struct arena *keep, struct arena *scratch, struct findings *warnings);
 void describe_done(struct describe *d);
 
-/* path: of the file, at most DESCRIBE_MAX_FOLDERS deep. fields: texts, in the arena keep. The first of a place counts. */
+/* path: of the file, at most DESCRIBE_MAX_FOLDERS deep. fields: texts, which are copied. The first of a place counts. */
 void describe_group(struct describe *d, str path, const struct json *fields);
 /* fields.id: the kind it is about, in any case. */
 void describe_resource(struct describe *d, str path, const struct json *fields);

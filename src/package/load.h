@@ -46,10 +46,10 @@ struct load_document {
     size_t bytes; /* of its line */
 };
 
-/* A reader of fields that tells the package's findings and keeps what it read. */
-static inline struct fields_reader load_fields(const struct load *l, str file)
+/* A reader of fields that tells the package's findings. What it reads lives in the arena given. */
+static inline struct fields_reader load_fields(const struct load *l, str file, struct arena *a)
 {
-    return (struct fields_reader){file, l->keep, l->findings, l->warnings};
+    return (struct fields_reader){file, a, l->findings, l->warnings};
 }
 
 void load_app(struct load *l, const struct load_document *d);

@@ -40,14 +40,14 @@ static const struct field_rule resource_rules[] = {
 
 static void read_group(struct load *l, const struct load_document *d)
 {
-    struct fields_reader reader = load_fields(l, d->path);
+    struct fields_reader reader = load_fields(l, d->path, l->line);
     struct json fields = fields_read(&reader, d->json, group_rules, sizeof group_rules / sizeof *group_rules);
     describe_group(&l->describe, d->path, &fields);
 }
 
 static void read_resource(struct load *l, const struct load_document *d)
 {
-    struct fields_reader reader = load_fields(l, d->path);
+    struct fields_reader reader = load_fields(l, d->path, l->line);
     struct json fields = fields_read(&reader, d->json, resource_rules, sizeof resource_rules / sizeof *resource_rules);
     describe_resource(&l->describe, d->path, &fields);
 }
@@ -222,19 +222,38 @@ static void set_identity(struct load *l, const struct oci_reference *reference)
     p->family = str_fmt(l->keep, "%.*s:%.*s", STR(id.repo), STR(id.name));
 }
 
+/* Records must fit into the store, so what is least missed goes first. */
+static void shorten_metadata(struct load *l)
+{
+    static const str order[] = {S_INIT("icons"),       S_INIT("readme"), S_INIT("overview"), S_INIT("overviewShort"),
+                                S_INIT("maintainers"), S_INIT("owners"), S_INIT("keywords")};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        struct buf b = {0};
+        json_encode(&b, &l->package->metadata, 0);
+        bool is_large = b.n > PACKAGE_MAX_METADATA;
+        buf_done(&b);
+        if (is_large && json_remove(&l->package->metadata, order[i]))
+            findings_add(l->warnings, (str){0}, "%.*s: is left out: the package says more than %d bytes of itself",
+                         STR(order[i]), PACKAGE_MAX_METADATA);
+    }
+}
+
 static void finish_metadata(struct load *l)
 {
     struct package *p = l->package;
     if (!json_is_obj(&p->metadata))
         p->metadata = json_obj();
+    struct arena *a = l->while_loading;
     struct json icons = describe_icons(&l->describe), *own = json_get_mut(&p->metadata, S("icons"));
     for (size_t i = 0; own && i < icons.n; i++)
-        json_push(l->keep, own, icons.items[i]);
+        json_push(a, own, icons.items[i]);
     if (!own && icons.n)
-        json_add(l->keep, &p->metadata, S("icons"), icons);
-    json_set(l->keep, &p->metadata, S("version"), json_str(p->version));
-    json_set(l->keep, &p->metadata, S("permissionScope"),
+        json_add(a, &p->metadata, S("icons"), icons);
+    json_set(a, &p->metadata, S("version"), json_str(p->version));
+    json_set(a, &p->metadata, S("permissionScope"),
              json_str(p->scope == PACKAGE_CLUSTER ? S("Cluster") : S("Namespaced")));
+    shorten_metadata(l);
+    p->metadata = json_dup(l->keep, &p->metadata);
 }
 
 static int load_all(struct load *l, struct content *content, const struct oci_reference *reference, struct err *err)

@@ -44,8 +44,8 @@ struct package {
     str family;              /* "repo:name" */
     enum package_format format;
     enum package_scope scope;
-    struct json
-        metadata; /* title, overview, readme, maintainers, …: what records show; icons without their data if that is large */
+    /* Title, overview, readme, maintainers, icons, …: what records show, at most PACKAGE_MAX_METADATA bytes as JSON. */
+    struct json metadata;
     const struct package_crd *crds; /* by name */
     size_t n_crds;
     const struct package_dependency *dependencies;

@@ -60,17 +60,17 @@ static void read_metadata(struct load *l, const struct load_document *d)
             findings_add(l->warnings, (str){0}, "%.*s: annotation %.*s: is longer than %d bytes and left out",
                          STR(d->path), STR(shown[i].annotation), FIELDS_TEXT);
         else if (text.n)
-            json_add(l->keep, &m, shown[i].field, json_str(str_dup(l->keep, text)));
+            json_add(l->while_loading, &m, shown[i].field, json_str(str_dup(l->while_loading, text)));
     }
     str maintainer = object_annotation(d->json, S("meta.crossplane.io/maintainer")), name = object_name(d->json);
     if (maintainer.n && maintainer.n <= FIELDS_LINE) {
         struct json person = json_obj(), people = json_arr();
-        json_add(l->keep, &person, S("name"), json_str(str_dup(l->keep, maintainer)));
-        json_push(l->keep, &people, person);
-        json_add(l->keep, &m, S("maintainers"), people);
+        json_add(l->while_loading, &person, S("name"), json_str(str_dup(l->while_loading, maintainer)));
+        json_push(l->while_loading, &people, person);
+        json_add(l->while_loading, &m, S("maintainers"), people);
     }
     if (json_get(&m, S("title")) == NULL && name.n && name.n <= FIELDS_LINE)
-        json_add(l->keep, &m, S("title"), json_str(str_dup(l->keep, name)));
+        json_add(l->while_loading, &m, S("title"), json_str(str_dup(l->while_loading, name)));
     l->package->metadata = m;
 }
 
@@ -155,7 +155,7 @@ static void read_controller(struct load *l, str path, const struct json *control
         return;
     }
     if (json_is_obj(controller)) {
-        struct fields_reader reader = load_fields(l, str_fmt(l->line, "%.*s: spec.controller", STR(path)));
+        struct fields_reader reader = load_fields(l, str_fmt(l->line, "%.*s: spec.controller", STR(path)), l->line);
         got = fields_read(&reader, controller, INNER(controller_rules));
     }
     if (!json_is_null(json_get(controller, S("permissionRequests"))) &&
@@ -204,7 +204,7 @@ static void read_meta(struct load *l, const struct load_document *d)
     l->package->scope = PACKAGE_CLUSTER;
     read_metadata(l, d);
     if (!json_is_null(spec)) {
-        struct fields_reader reader = load_fields(l, str_fmt(l->line, "%.*s: spec", STR(d->path)));
+        struct fields_reader reader = load_fields(l, str_fmt(l->line, "%.*s: spec", STR(d->path)), l->keep);
         struct json fields = fields_read(&reader, spec, INNER(spec_rules));
         read_requirements(l, d->path, json_get(&fields, S("dependsOn")));
     }

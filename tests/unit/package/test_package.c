@@ -175,6 +175,42 @@ static void threads_share_a_package(void **state)
     }
 }
 
+/* What describes a package is bounded, however much of it there is. */
+static void too_many_descriptions_are_left_out(void **state)
+{
+    struct buf lines = {.arena = &arena}, readme = {.arena = &arena};
+    for (size_t i = 0; i < 100000; i++)
+        buf_add_char(&readme, 'x');
+    add_manifest(&lines);
+    for (size_t i = 0; i < 200; i++)
+        buf_fmt(&lines, "{\"path\":\".registry/%zu/group.yaml\",\"document\":{\"readme\":\"%.*s\"}}\n", i,
+                STR(buf_str(&readme)));
+    struct package *p = load(&lines);
+    assert_true(p->warnings.list.n > 0 && p->warnings.list.n < 200);
+    assert_true(str_find(p->warnings.list.p[0].message, S("is left out: descriptions come to more than")) > 0);
+    package_unref(p);
+}
+
+/* Records must fit into the store: an author with 20 large icons loses those, and no more. */
+static void large_metadata_loses_its_icons_first(void **state)
+{
+    struct buf lines = {.arena = &arena}, icon = {.arena = &arena};
+    for (size_t i = 0; i < 100000; i++)
+        buf_add_char(&icon, 'A');
+    add_manifest(&lines);
+    lines.n = (size_t)str_find(buf_str(&lines), S("\n")) + 1;
+    buf_add_str(&lines,
+                S("{\"path\":\".registry/app.yaml\",\"document\":{\"title\":\"T\",\"readme\":\"R\",\"icons\":["));
+    for (size_t i = 0; i < 20; i++)
+        buf_fmt(&lines, "%s{\"mediatype\":\"image/png\",\"base64Data\":\"%.*s\"}", i ? "," : "", STR(buf_str(&icon)));
+    buf_add_str(&lines, S("]}}\n"));
+    struct package *p = load(&lines);
+    assert_null(json_get(&p->metadata, S("icons")));
+    assert_true(str_eq(json_get_text(&p->metadata, S("readme")), S("R")));
+    assert_int_equal(p->warnings.list.n, 1);
+    package_unref(p);
+}
+
 /* Findings quote what a package says, and 100 of them are kept. */
 static void messages_are_short_and_on_one_line(void **state)
 {
@@ -198,6 +234,8 @@ int main(void)
         cmocka_unit_test(hashes_are_those_of_what_a_crd_says),
         cmocka_unit_test(a_crd_that_changed_meanwhile_is_not_read),
         cmocka_unit_test(threads_share_a_package),
+        cmocka_unit_test(too_many_descriptions_are_left_out),
+        cmocka_unit_test(large_metadata_loses_its_icons_first),
         cmocka_unit_test(messages_are_short_and_on_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
