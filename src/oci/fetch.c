@@ -19,8 +19,6 @@
 enum { DEFAULT_CHILDREN = 8, DEFAULT_PER_HOST = 2, HAVE_MAX = 1000 };
 static const uint64_t DEFAULT_CACHE = UINT64_C(1) << 30;
 static const int64_t DEFAULT_TIMEOUT = INT64_C(300) * 1000000000, DEFAULT_REMEMBER = INT64_C(300) * 1000000000;
-/* The child ends by itself before it is ended: then it can say why. */
-static const int64_t GRACE = INT64_C(10) * 1000000000;
 
 /* A question that is being answered; others who ask the same wait for it. */
 struct flight {
@@ -224,7 +222,7 @@ static int run_child(struct pull *p, bool say_what_we_have, struct fetch_failure
     struct child child = {
         .program = f->options.program,
         .input = buf_str(&input),
-        .timeout_ns = f->options.timeout_ns + GRACE,
+        .timeout_ns = f->options.timeout_ns + f->options.timeout_ns / 8, /* it ends by itself before, and says why */
         .stop = f->stop,
         .take = take_output,
         .ctx = p,
@@ -278,9 +276,9 @@ static bool is_in_store(struct pull *p)
     if (p->request->policy == FETCH_ALWAYS || p->f->options.store == NULL ||
         oci_layout_open(p->f->options.store, &layout, &unread) < 0)
         return false;
-    bool found = oci_layout_has(layout, &p->ref);
+    bool has = oci_layout_has(layout, &p->ref);
     oci_layout_free(layout);
-    return found;
+    return has;
 }
 
 static int enter_gate(struct fetcher *f, str host, struct fetch_failure *failure, struct err *err)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -147,6 +148,7 @@ static int set_limits(const struct sandbox *s, struct err *err)
 
 void sandbox_clear(void)
 {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (syscall(SYS_close_range, 3U, ~0U, 0U) < 0) {
         for (int fd = 3; fd < 65536; fd++)
             close(fd);

@@ -31,6 +31,6 @@ struct sandbox_report {
     int landlock; /* version of its interface; 0: there is none */
 };
 
-/* Descriptors above 2 are closed, the environment is emptied. First thing of all. */
+/* Descriptors above 2 are closed, the environment is emptied, and the end of whoever started us is ours. First thing of all. */
 void sandbox_clear(void);
 int sandbox_enter(const struct sandbox *s, struct sandbox_report *ret, struct err *err);

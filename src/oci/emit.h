@@ -10,19 +10,19 @@
 #include "oci/source.h"
 #include "json/yaml.h"
 
-struct print {
+struct emit {
     int fd;
     struct buf pending;
     size_t files; /* so far */
 };
 
 /* from: "store" or "registry". */
-int print_manifest(struct print *p, const struct oci_digest *digest, str reference, const char *from, struct err *err);
+int emit_manifest(struct emit *p, const struct oci_digest *digest, str reference, const char *from, struct err *err);
 /* A line for each document of it. */
-int print_yaml(struct print *p, str path, str text, const struct yaml_each_limits *limits, struct err *err);
-int print_text(struct print *p, str path, str text, struct err *err);
-int print_base64(struct print *p, str path, str bytes, struct err *err);
+int emit_yaml(struct emit *p, str path, str text, const struct yaml_each_limits *limits, struct err *err);
+int emit_text(struct emit *p, str path, str text, struct err *err);
+int emit_base64(struct emit *p, str path, str bytes, struct err *err);
 /* The last line, all of them written. is_known: the reader has said that it has the rest. */
-int print_end(struct print *p, bool is_known, struct err *err);
+int emit_end(struct emit *p, bool is_known, struct err *err);
 /* The last line, and the only one that counts. */
-int print_error(struct print *p, const struct err *what);
+int emit_error(struct emit *p, const struct err *what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oci/print.h"
+#include "oci/emit.h"
 
 #include "json/base64.h"
 
@@ -8,7 +8,7 @@
 
 enum { PENDING_MAX = 256 * 1024 };
 
-static int flush(struct print *p, struct err *err)
+static int flush(struct emit *p, struct err *err)
 {
     for (size_t at = 0; at < p->pending.n;) {
         ssize_t n = write(p->fd, p->pending.p + at, p->pending.n - at);
@@ -22,20 +22,20 @@ static int flush(struct print *p, struct err *err)
     return 0;
 }
 
-static int end_line(struct print *p, struct err *err)
+static int end_line(struct emit *p, struct err *err)
 {
     buf_add_char(&p->pending, '\n');
     return p->pending.n < PENDING_MAX ? 0 : flush(p, err);
 }
 
-static void begin_file(struct print *p, str path, const char *member)
+static void begin_file(struct emit *p, str path, const char *member)
 {
     buf_add_str(&p->pending, S("{\"path\":"));
     json_encode_str(&p->pending, path);
     buf_fmt(&p->pending, ",\"%s\":", member);
 }
 
-int print_manifest(struct print *p, const struct oci_digest *digest, str reference, const char *from, struct err *err)
+int emit_manifest(struct emit *p, const struct oci_digest *digest, str reference, const char *from, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     buf_fmt(&p->pending, "{\"manifest\":{\"digest\":\"%.*s\",\"from\":\"%s\",\"reference\":",
@@ -46,33 +46,33 @@ int print_manifest(struct print *p, const struct oci_digest *digest, str referen
 }
 
 struct documents {
-    struct print *print;
+    struct emit *emit;
     str path;
 };
 
-static int print_document(void *ctx, size_t index, const struct json *document, struct err *err)
+static int emit_document(void *ctx, size_t index, const struct json *document, struct err *err)
 {
     struct documents *d = ctx;
-    struct buf *b = &d->print->pending;
-    begin_file(d->print, d->path, "index");
+    struct buf *b = &d->emit->pending;
+    begin_file(d->emit, d->path, "index");
     buf_add_uint(b, index);
     buf_add_str(b, S(",\"document\":"));
     json_encode(b, document, 0);
     buf_add_char(b, '}');
-    d->print->files += index == 0;
-    return end_line(d->print, err);
+    d->emit->files += index == 0;
+    return end_line(d->emit, err);
 }
 
-int print_yaml(struct print *p, str path, str text, const struct yaml_each_limits *limits, struct err *err)
+int emit_yaml(struct emit *p, str path, str text, const struct yaml_each_limits *limits, struct err *err)
 {
     struct documents d = {p, path};
-    int code = yaml_decode_each(text, limits, print_document, &d, err);
+    int code = yaml_decode_each(text, limits, emit_document, &d, err);
     if (code == ERR_BAD_REQUEST) /* whoever wrote the package has to mend it */
         code = err->code = ERR_INVALID;
     return code < 0 && code != ERR_IO ? err_wrap(err, "%.*s", STR(path)) : code;
 }
 
-int print_text(struct print *p, str path, str text, struct err *err)
+int emit_text(struct emit *p, str path, str text, struct err *err)
 {
     if (!str_is_utf8(text))
         return err_set(err, ERR_INVALID, "%.*s: is not UTF-8", STR(path));
@@ -83,7 +83,7 @@ int print_text(struct print *p, str path, str text, struct err *err)
     return end_line(p, err);
 }
 
-int print_base64(struct print *p, str path, str bytes, struct err *err)
+int emit_base64(struct emit *p, str path, str bytes, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     begin_file(p, path, "base64");
@@ -93,13 +93,13 @@ int print_base64(struct print *p, str path, str bytes, struct err *err)
     return end_line(p, err);
 }
 
-int print_end(struct print *p, bool is_known, struct err *err)
+int emit_end(struct emit *p, bool is_known, struct err *err)
 {
     buf_fmt(&p->pending, "{\"end\":{\"files\":%zu%s}}\n", p->files, is_known ? ",\"known\":true" : "");
     return flush(p, err);
 }
 
-int print_error(struct print *p, const struct err *what)
+int emit_error(struct emit *p, const struct err *what)
 {
     struct oci_failure failure = oci_failure_of(what->code);
     struct err unread;

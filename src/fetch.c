@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reeve-fetch: composition root of the child that opens foreign bytes. One request on standard input, JSON lines on standard output
+ * (oci/fetch.h), then it ends. It always exits with 0 when it could say what it has to say.
+ *
+ *   read request ► decide where from ► load what is needed for that ► sandbox ► foreign bytes ► lines
+ *
+ * Before the sandbox only our own bytes are read: the request, the certificates, and the index of the local store, which is ours as
+ * all of the data directory. */
+#include "oci/build.h"
+#include "oci/emit.h"
+#include "oci/image.h"
+#include "oci/layout.h"
+#include "oci/registry.h"
+#include "oci/request.h"
+#include "oci/sandbox.h"
+#include "package/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const uint64_t MEMORY_MAX = UINT64_C(3) << 29, FILE_MAX = UINT64_C(1) << 30;
+enum { CPU_SECONDS = 120, UI_SCHEMA_MAX = 2 * 1024 * 1024, ICON_MAX = 2 * 1024 * 1024, DEPTH_MAX = 900 };
+
+struct task {
+    struct arena arena;
+    struct oci_request request;
+    struct oci_reference ref;
+    bool needs_registry, is_from_store;
+    struct oci_registry_place place; /* where the registry is, and who we are there */
+    enum oci_format format;          /* of what is built */
+    struct oci_layout *store;
+    struct oci_registry *registry;
+    struct emit emit;
+};
+
+/* ---- The request. ---- */
+
+static int read_input(struct buf *b, struct err *err)
+{
+    for (;;) {
+        buf_grow(b, 64 * 1024);
+        ssize_t n = read(STDIN_FILENO, b->p + b->n, b->cap - b->n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(err, ERR_IO, "read request: %m");
+        if (n == 0)
+            return 0;
+        b->n += (size_t)n;
+        if (b->n > OCI_REQUEST_MAX)
+            return err_set(err, ERR_TOO_LARGE, "request is too large");
+    }
+}
+
+static int read_request(struct task *t, struct err *err)
+{
+    struct buf input = {.arena = &t->arena};
+    if (read_input(&input, err) < 0)
+        return err->code;
+    int code = oci_request_decode(&t->arena, buf_str(&input), &t->request, err);
+    return code < 0 ? code : oci_reference_parse(t->request.reference, &t->ref, err);
+}
+
+/* ---- Where from. ---- */
+
+static bool store_has(struct task *t)
+{
+    struct oci_layout *store;
+    struct err unread;
+    if (t->request.store.n == 0 || oci_layout_open(str_cstr(&t->arena, t->request.store), &store, &unread) < 0)
+        return false;
+    bool has = oci_layout_has(store, &t->ref);
+    oci_layout_free(store);
+    return has;
+}
+
+/* A tree with one of these at its root is a package of today's format. */
+static enum oci_format format_of(struct task *t)
+{
+    static const char *const names[] = {"crossplane.yaml", "package.yaml"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        str path = str_fmt(&t->arena, "%.*s/%s", STR(t->request.directory), names[i]);
+        if (access(str_cstr(&t->arena, path), F_OK) == 0)
+            return OCI_FORMAT_XPKG;
+    }
+    return OCI_FORMAT_REGISTRY;
+}
+
+static int decide(struct task *t, struct err *err)
+{
+    switch (t->request.op) {
+    case OCI_BUILD:
+        t->format = format_of(t);
+        return 0;
+    case OCI_COPY:
+    case OCI_PUSH:
+        t->needs_registry = true;
+        break;
+    case OCI_PULL:
+    case OCI_RESOLVE:
+        t->is_from_store =
+            t->request.policy == FETCH_NEVER || (t->request.policy == FETCH_IF_NOT_PRESENT && store_has(t));
+        t->needs_registry = !t->is_from_store;
+        break;
+    }
+    return t->needs_registry ? oci_registry_place(&t->arena, &t->request, &t->ref, &t->place, err) : 0;
+}
+
+/* ---- What is needed from here on, and the sandbox. ---- */
+
+static int prepare(struct task *t, struct err *err)
+{
+    enum oci_op op = t->request.op;
+    int code = 0;
+    if (t->request.store.n == 0 && (t->is_from_store || op == OCI_PUSH || op == OCI_COPY || op == OCI_BUILD))
+        return err_set(err, ERR_NOT_FOUND, "there is no local store");
+    const char *path = str_cstr(&t->arena, t->request.store);
+    if (op == OCI_BUILD || op == OCI_COPY)
+        code = oci_layout_create(path, &t->store, err);
+    else if (t->is_from_store || op == OCI_PUSH)
+        code = oci_layout_open(path, &t->store, err);
+    if (code == 0 && t->needs_registry)
+        code = oci_registry_prepare(&t->arena, &t->request, &t->place, err);
+    return code;
+}
+
+static int enter(struct task *t, struct err *err)
+{
+    const struct oci_request *r = &t->request;
+    VEC(const char *) read = {0};
+    bool writes = r->op == OCI_COPY || r->op == OCI_BUILD;
+    if (r->store.n)
+        *vec_push(&t->arena, &read) = str_cstr(&t->arena, r->store);
+    if (r->op == OCI_BUILD)
+        *vec_push(&t->arena, &read) = str_cstr(&t->arena, r->directory);
+    for (size_t i = 0; t->needs_registry && oci_registry_files[i]; i++)
+        *vec_push(&t->arena, &read) = oci_registry_files[i];
+    *vec_push(&t->arena, &read) = NULL;
+    struct sandbox box = {
+        .read = read.p,
+        .write = writes ? str_cstr(&t->arena, r->store) : NULL,
+        .ports = t->place.ports,
+        .n_ports = t->needs_registry ? t->place.n_ports : 0,
+        .memory = MEMORY_MAX,
+        .cpu_seconds = CPU_SECONDS,
+        .file_bytes = FILE_MAX,
+    };
+    struct sandbox_report report;
+    return sandbox_enter(&box, &report, err);
+}
+
+/* ---- Pull: the files of a package, as lines. ---- */
+
+static bool keeps(void *ctx, str path)
+{
+    (void)ctx;
+    return package_file_kind(path) != PACKAGE_FILE_NONE;
+}
+
+static int emit_file(struct emit *p, const struct oci_file *file, struct err *err)
+{
+    static const struct yaml_each_limits limits = {.bytes = PACKAGE_MAX_UNPACKED,
+                                                   .documents = PACKAGE_MAX_DOCUMENTS,
+                                                   .characters = PACKAGE_MAX_CRD_BYTES,
+                                                   .depth = DEPTH_MAX};
+    enum package_file kind = package_file_kind(file->path);
+    if (kind == PACKAGE_FILE_YAML)
+        return emit_yaml(p, file->path, file->data, &limits, err);
+    if (file->data.n > (kind == PACKAGE_FILE_TEXT ? UI_SCHEMA_MAX : ICON_MAX))
+        return err_set(err, ERR_TOO_LARGE, "%.*s: has %zu bytes, more than may be", STR(file->path), file->data.n);
+    return kind == PACKAGE_FILE_TEXT ? emit_text(p, file->path, file->data, err)
+                                     : emit_base64(p, file->path, file->data, err);
+}
+
+static bool is_known(const struct task *t, str digest)
+{
+    for (size_t i = 0; i < t->request.have.n; i++) {
+        if (str_eq(t->request.have.p[i], digest))
+            return true;
+    }
+    return false;
+}
+
+static int emit_digest(struct task *t, const struct oci_digest *digest, struct err *err)
+{
+    return emit_manifest(&t->emit, digest, oci_reference_normalize(&t->arena, &t->ref).text,
+                         t->is_from_store ? "store" : "registry", err);
+}
+
+static int pull(struct task *t, struct oci_source *source, struct err *err)
+{
+    static const str paths[] = {S_INIT(".registry"), S_INIT("package.yaml")};
+    const struct oci_wants wants = {.paths = paths, .n = 2, .keeps = keeps};
+    const struct oci_limits limits = {.unpacked = PACKAGE_MAX_UNPACKED,
+                                      .entries = OCI_LIMITS_DEFAULT.entries,
+                                      .files = PACKAGE_MAX_FILES,
+                                      .file_size = PACKAGE_MAX_UNPACKED};
+    struct oci_image image;
+    struct oci_files files;
+    if (oci_image_open(&t->arena, source, &t->ref, &image, err) < 0)
+        return err->code;
+    bool known = is_known(t, oci_digest_format(&t->arena, &image.digest));
+    if (!known && oci_image_read(&t->arena, source, &image, &wants, &limits, &files, err) < 0)
+        return err->code;
+    int code = emit_digest(t, &image.digest, err); /* all of it was verified by now */
+    for (size_t i = 0; !known && code == 0 && i < files.n; i++)
+        code = emit_file(&t->emit, &files.p[i], err);
+    return code < 0 ? code : emit_end(&t->emit, known, err);
+}
+
+/* ---- The others: only the digest is told. ---- */
+
+static int build(struct task *t, struct oci_digest *ret, struct err *err)
+{
+    struct oci_build build;
+    if (oci_build_collect(&t->arena, str_cstr(&t->arena, t->request.directory), t->format, &build, err) < 0)
+        return err->code;
+    return oci_build_image(t->store, &build, &t->ref, ret, err);
+}
+
+static int resolve(struct task *t, struct oci_source *source, struct oci_digest *ret, struct err *err)
+{
+    struct oci_document found;
+    int code = t->is_from_store ? oci_source_resolve(source, &t->arena, &t->ref, &found, err)
+                                : oci_registry_head(t->registry, &t->arena, &t->ref, &found.digest, err);
+    *ret = found.digest;
+    return code;
+}
+
+static int run(struct task *t, struct err *err)
+{
+    struct oci_digest digest;
+    int code = 0;
+    struct oci_source *source = t->is_from_store ? oci_layout_source(t->store) : NULL;
+    if (t->needs_registry) {
+        code = oci_registry_open(&t->place, &t->registry, err);
+        if (code < 0)
+            return code;
+        source = t->request.op == OCI_PUSH ? NULL : oci_registry_source(t->registry);
+    }
+    switch (t->request.op) {
+    case OCI_PULL:
+        return pull(t, source, err);
+    case OCI_RESOLVE:
+        code = resolve(t, source, &digest, err);
+        break;
+    case OCI_COPY:
+        code = oci_layout_pull(t->store, source, &t->ref, &digest, err);
+        break;
+    case OCI_PUSH:
+        code = oci_registry_push(t->registry, oci_layout_source(t->store), &t->ref, &digest, err);
+        break;
+    case OCI_BUILD:
+        code = build(t, &digest, err);
+        break;
+    }
+    code = code < 0 ? code : emit_digest(t, &digest, err);
+    return code < 0 ? code : emit_end(&t->emit, false, err);
+}
+
+int main(void)
+{
+    struct task t = {.emit = {.fd = STDOUT_FILENO}};
+    struct err err;
+    sandbox_clear();
+    int code = read_request(&t, &err);
+    code = code < 0 ? code : decide(&t, &err);
+    code = code < 0 ? code : prepare(&t, &err);
+    code = code < 0 ? code : enter(&t, &err);
+    code = code < 0 ? code : run(&t, &err);
+    if (code < 0)
+        code = emit_error(&t.emit, &err);
+    /* Nothing is tidied up: what is open and allocated goes with the process, and no library gets to do more in the sandbox. */
+    _exit(code < 0 ? 1 : 0);
+}
