@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"check", "say what is wrong with objects in files", cli_check},
     {"help", "show this text", run_help},
     {"manager", "run controllers against any Kubernetes", manager_run},
+    {"package", "build, push and pull packages", cli_package},
     {"up", "run a control plane on this machine", up_run},
     {"version", "show the version", run_version},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "up/options.h"
 
+#include "cli/data_dir.h"
 #include "net/address.h"
 
 #include <getopt.h>
@@ -26,19 +27,6 @@ const char up_usage[] =
     "Exit code: 0 it was told to end, 1 it could not start or go on, 2 wrong usage.\n";
 
 /* ---- The environment. ---- */
-
-/* As XDG has it: unset, empty and relative paths do not count. */
-static int default_data_dir(struct arena *a, const char **ret, struct err *err)
-{
-    const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe) */
-    if (xdg && xdg[0] == '/')
-        *ret = str_cstr(a, str_fmt(a, "%s/reeve", xdg));
-    else if (home && home[0] == '/')
-        *ret = str_cstr(a, str_fmt(a, "%s/.local/share/reeve", home));
-    else
-        return err_set(err, ERR_INVALID, "HOME is not set: say --data-dir DIR");
-    return 0;
-}
 
 /* NULL for what is not set or empty. NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread yet */
 static const char *from_env(const char *name)
@@ -128,7 +116,7 @@ static int read_flags(int argc, char **argv, struct up_options *o, const char **
 
 int up_options_read(struct arena *a, int argc, char **argv, struct up_options *ret, struct err *err)
 {
-    struct up_options o = {.level = LOG_INFO, .data_dir = from_env("REEVE_DATA_DIR")};
+    struct up_options o = {.level = LOG_INFO};
     const char *listen = from_env("REEVE_LISTEN");
     o.kubeconfig = from_env("REEVE_KUBECONFIG");
     o.no_controllers = is_yes(from_env("REEVE_NO_CONTROLLERS"));
@@ -146,7 +134,7 @@ int up_options_read(struct arena *a, int argc, char **argv, struct up_options *r
         code = err_set(err, ERR_BAD_REQUEST, "%s needs a value",
                        o.data_dir && !o.data_dir[0] ? "--data-dir" : "--kubeconfig");
     if (code == 0 && o.data_dir == NULL)
-        code = default_data_dir(a, &o.data_dir, err);
+        code = cli_data_dir(a, &o.data_dir, err);
     if (code == 0 && o.kubeconfig == NULL)
         o.kubeconfig = str_cstr(a, str_fmt(a, "%s/admin.kubeconfig", o.data_dir));
     if (code == 0) {

@@ -43,7 +43,9 @@ static enum contents look_into(const char *path)
             found = CONTENTS_OURS;
             break;
         }
-        if (!str_eq(name, S(".")) && !str_eq(name, S("..")) && !str_eq(name, S("lost+found")))
+        /* packages: "reeve package build" may come before the first start. */
+        if (!str_eq(name, S(".")) && !str_eq(name, S("..")) && !str_eq(name, S("lost+found")) &&
+            !str_eq(name, S("packages")))
             found = CONTENTS_FOREIGN;
     }
     closedir(d);
