@@ -326,9 +326,10 @@ static void check_spec(const struct crd *c)
     check_group(c);
     crd_check_choice(c->errs, AT(c->at, S("scope")), json_get_text(c->spec, S("scope")), "Cluster Namespaced");
     check_schemas_given(c);
-    json_each_item(c->versions, it) defaults =
-        defaults || has_default(json_get(json_get(it, S("schema")), S("openAPIV3Schema")));
-    if (defaults && json_true(json_get(c->spec, S("preserveUnknownFields"))))
+    if (json_true(json_get(c->spec, S("preserveUnknownFields"))))
+        json_each_item(c->versions, it) defaults =
+            defaults || has_default(json_get(json_get(it, S("schema")), S("openAPIV3Schema")));
+    if (defaults)
         crd_invalid(c->errs, AT(c->at, S("preserveUnknownFields")), S("true"),
                     "must be false in order to use defaults in the schema");
     check_versions(c);
