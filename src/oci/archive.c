@@ -190,7 +190,7 @@ static const struct oci_source_ops source_ops = {source_resolve, source_document
 static int read_layout(struct archive *ar, const struct archive_member *layout, const struct archive_member *index,
                        struct err *err)
 {
-    str text;
+    str text = {0};
     int code;
     ar->is_layout = true;
     if ((code = archive_bytes(ar, &ar->arena, layout, &text, err)) < 0 || (code = oci_layout_check(text, err)) < 0 ||

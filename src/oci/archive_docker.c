@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/archive_inside.h"
 
+#include "oci/shown.h"
 #include "oci/tar_parts.h"
 #include "json/json.h"
+
+#include <assert.h>
 
 enum {
     IMAGES_MAX = 256,
@@ -43,7 +46,7 @@ static int find_member(struct archive *ar, const struct json *name, struct archi
     *ret = map_get(&ar->members, buf_str(&path));
     if (*ret == NULL)
         return err_set(err, ERR_INVALID, "manifest.json: %.*s is not in the archive, or is a link",
-                       STR(tar_path_shown(&scratch, buf_str(&path))));
+                       STR(oci_shown(&scratch, buf_str(&path))));
     return 0;
 }
 
@@ -66,9 +69,12 @@ static int compute_digest(struct archive *ar, struct archive_member *m, struct e
 
 static int describe(struct archive *ar, const struct json *name, bool is_config, struct json *ret, struct err *err)
 {
-    struct archive_member *m;
+    struct archive_member *m = NULL;
     int code;
-    if ((code = find_member(ar, name, &m, err)) < 0 || (code = compute_digest(ar, m, err)) < 0)
+    if ((code = find_member(ar, name, &m, err)) < 0)
+        return code;
+    assert(m);
+    if ((code = compute_digest(ar, m, err)) < 0)
         return code;
     str layer = m->is_gzip ? S(DOCKER_TYPE_LAYER_GZIP) : S(DOCKER_TYPE_LAYER);
     *ret = json_obj();
@@ -93,7 +99,7 @@ static int make_up(struct archive *ar, const struct json *image, struct archive_
 {
     struct arena *a = &ar->arena;
     const struct json *names = json_get(image, S("Layers"));
-    struct json doc = json_obj(), config, layers = json_arr(), layer;
+    struct json doc = json_obj(), config = json_null(), layers = json_arr(), layer = json_null();
     struct buf text = {.arena = a};
     int code = read_tags(ar, json_get(image, S("RepoTags")), saved, err);
     if (code == 0 && json_len(names) > OCI_LAYERS_MAX)
@@ -122,7 +128,7 @@ int archive_read_docker(struct archive *ar, const struct archive_member *m, stru
     const struct json_limits limits = {.bytes = OCI_DOCUMENT_MAX, .depth = 32};
     struct json list;
     struct err why;
-    str text;
+    str text = {0};
     int code = archive_bytes(ar, &ar->arena, m, &text, err);
     if (code < 0)
         return code;

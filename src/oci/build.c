@@ -2,6 +2,7 @@
 #include "oci/build.h"
 
 #include "base/vec.h"
+#include "oci/shown.h"
 #include "oci/tar_parts.h"
 #include "oci/tar_write.h"
 #include "json/json.h"
@@ -72,7 +73,7 @@ static int check_file(const struct oci_file *file, str before, struct err *err)
     struct arena scratch ARENA_SCOPE = {0};
     const struct oci_limits limits = OCI_LIMITS_DEFAULT;
     struct buf clean = {.arena = &scratch};
-    str shown = tar_path_shown(&scratch, file->path);
+    str shown = oci_shown(&scratch, file->path);
     int code = tar_path_clean(file->path, &clean, err);
     if (code < 0)
         return code;

@@ -3,8 +3,10 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "oci/shown.h"
 #include "oci/tar_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -100,7 +102,7 @@ static void split_last(str path, str *dir, str *name)
 static int refuse(str path, enum err_code code, const char *why, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    return err_set(err, code, "%.*s %s", STR(tar_path_shown(&scratch, path)), why);
+    return err_set(err, code, "%.*s %s", STR(oci_shown(&scratch, path)), why);
 }
 
 /* ---- Nodes. ---- */
@@ -148,6 +150,7 @@ static int reach(struct oci_flatten *f, str path, struct node **ret, struct err 
             return refuse(path, ERR_INVALID, "is too deep", err);
         if (next == NULL && (code = add_node(f, node, str_upto(path, end), &next, err)) < 0)
             return code;
+        assert(next);
         if (end < path.n && next->is_file && !is_hidden(next))
             return refuse(path, ERR_INVALID, "is below a file", err);
         node = next;
@@ -180,16 +183,18 @@ static int hide(struct oci_flatten *f, str dir, str name, struct err *err)
 
 static int put_directory(struct oci_flatten *f, str path, struct err *err)
 {
-    struct node *node;
+    struct node *node = NULL;
     int code = reach(f, path, &node, err);
-    if (code == 0)
-        node->is_file = false;
-    return code;
+    if (code < 0)
+        return code;
+    assert(node);
+    node->is_file = false;
+    return 0;
 }
 
 static int put_file(struct oci_flatten *f, const struct tar_entry *e, struct err *err)
 {
-    struct node *node;
+    struct node *node = NULL;
     bool is_kept = f->wants->keeps == NULL || f->wants->keeps(f->wants->ctx, e->path);
     if (++f->files > f->limits->files)
         return err_set(err, ERR_TOO_LARGE, "the package has more than %llu files",
@@ -199,6 +204,7 @@ static int put_file(struct oci_flatten *f, const struct tar_entry *e, struct err
     int code = reach(f, e->path, &node, err);
     if (code < 0)
         return code;
+    assert(node);
     node->is_file = true;
     node->is_kept = is_kept;
     node->layer = node->floor = f->layer; /* what was below it as a directory is gone */

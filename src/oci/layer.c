@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/layer.h"
 
+#include "oci/shown.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -81,10 +83,11 @@ static void begin(struct oci_layer *l, enum format format)
 
 int oci_layer_new(str media_type, struct oci_sink sink, uint64_t *budget, struct oci_layer **ret, struct err *err)
 {
+    struct arena scratch ARENA_SCOPE = {0};
     int i = find_type(media_type);
     if (i < 0)
         return err_set(err, ERR_UNSUPPORTED_MEDIA_TYPE, "it is no layer of files: its type is %.*s",
-                       STR(str_upto(media_type, 100)));
+                       STR(oci_shown(&scratch, media_type)));
     struct oci_layer *l = calloc(1, sizeof(*l));
     if (l == NULL)
         abort();

@@ -205,7 +205,7 @@ struct oci_layout *oci_layout_of(int dir, const char *path)
 int oci_layout_open(const char *path, struct oci_layout **ret, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    str text;
+    str text = {0};
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return err_set(err, is_absent(errno) ? ERR_NOT_FOUND : ERR_IO, "open %s: %m", path);
@@ -231,7 +231,7 @@ void oci_layout_free(struct oci_layout *l)
 
 int oci_layout_list(struct oci_layout *l, struct arena *a, struct oci_manifest *ret, struct err *err)
 {
-    str text;
+    str text = {0};
     int code = oci_layout_read_file(l, a, OCI_INDEX_FILE, OCI_DOCUMENT_MAX, &text, err);
     if (code < 0)
         return code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/layout_index.h"
 
+#include "oci/shown.h"
 #include "json/json.h"
 
 #define NAME_ANNOTATION "org.opencontainers.image.ref.name"
@@ -25,8 +26,8 @@ int oci_layout_check(str text, struct err *err)
         return err_wrap(err, OCI_LAYOUT_FILE);
     str version = json_get_text(&doc, S("imageLayoutVersion"));
     if (!str_eq(version, S("1.0.0")))
-        return err_set(err, ERR_INVALID, OCI_LAYOUT_FILE ": imageLayoutVersion is \"%.*s\", not \"1.0.0\"",
-                       STR(str_upto(version, 20)));
+        return err_set(err, ERR_INVALID, OCI_LAYOUT_FILE ": imageLayoutVersion is %.*s, not \"1.0.0\"",
+                       STR(oci_shown(&scratch, version)));
     return 0;
 }
 

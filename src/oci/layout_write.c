@@ -265,11 +265,11 @@ static int set_locked(struct oci_layout *l, const struct oci_reference *ref, con
                       struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    str text, changed;
+    str text = {0}, changed = {0};
     int code;
     if ((code = oci_layout_read_file(l, &scratch, OCI_INDEX_FILE, OCI_DOCUMENT_MAX, &text, err)) < 0)
         return code;
-    if ((code = oci_index_with(&scratch, text, ref, what, &changed, err)) < 0)
+    if (oci_index_with(&scratch, text, ref, what, &changed, err) < 0)
         return err_wrap(err, "%s", l->path);
     return replace(l, OCI_INDEX_FILE, changed, err);
 }

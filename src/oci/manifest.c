@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/manifest.h"
 
+#include "oci/shown.h"
 #include "json/json.h"
 
 #include <assert.h>
@@ -9,7 +10,7 @@ enum {
     MEDIA_TYPE_MAX = 255,
     PLATFORM_MAX = 64, /* bytes of an operating system, architecture or variant */
     DEPTH_MAX = 32,
-    SHOWN_MAX = 100, /* bytes of a stranger's text in an error */
+    PLATFORMS_SHOWN = 200, /* bytes of a list in an error */
 };
 
 #define SCHEMA1_TYPE "application/vnd.docker.distribution.manifest.v1+json"
@@ -93,6 +94,7 @@ static int short_text(const struct json *obj, str key, size_t max, str *ret, str
 
 static int parse_pairs(struct arena *a, const struct json *obj, struct oci_pairs *ret, struct err *err)
 {
+    struct arena scratch ARENA_SCOPE = {0};
     *ret = (struct oci_pairs){0};
     if (json_is_null(obj))
         return 0;
@@ -105,10 +107,10 @@ static int parse_pairs(struct arena *a, const struct json *obj, struct oci_pairs
     {
         if (!json_is_str(&m->val))
             return err_set(err, ERR_INVALID, "the annotation %.*s is not a text",
-                           STR(str_upto(json_key(m), SHOWN_MAX)));
+                           STR(oci_shown(&scratch, json_key(m))));
         if (m->key_n + (size_t)m->val.n > OCI_ANNOTATION_BYTES)
             return err_set(err, ERR_TOO_LARGE, "the annotation %.*s is longer than %d bytes",
-                           STR(str_upto(json_key(m), SHOWN_MAX)), OCI_ANNOTATION_BYTES);
+                           STR(oci_shown(&scratch, json_key(m))), OCI_ANNOTATION_BYTES);
         pairs[ret->n++] = (struct oci_pair){json_key(m), json_text(&m->val)};
     }
     ret->p = pairs;
@@ -179,6 +181,7 @@ static int refuse_schema1(struct err *err)
 /* Which of the known types it is: what it was announced as, what it says, and what it looks like must agree. */
 static int find_out_type(const struct json *doc, str announced, struct oci_manifest *m, struct err *err)
 {
+    struct arena scratch ARENA_SCOPE = {0};
     bool is_like_index = json_get(doc, S("manifests")) != NULL;
     bool is_like_manifest = json_get(doc, S("layers")) != NULL || json_get(doc, S("config")) != NULL;
     str said;
@@ -189,14 +192,14 @@ static int find_out_type(const struct json *doc, str announced, struct oci_manif
         return err_set(err, ERR_INVALID, "it could be read both as manifest and as index");
     if (!is_vague_type(announced) && said.n && !str_eq(said, announced))
         return err_set(err, ERR_INVALID, "it was announced as %.*s and says it is %.*s",
-                       STR(str_upto(announced, SHOWN_MAX)), STR(str_upto(said, SHOWN_MAX)));
+                       STR(oci_shown(&scratch, announced)), STR(oci_shown(&scratch, said)));
     m->media_type = said.n ? said : announced;
     if (is_vague_type(m->media_type))
         m->media_type = is_like_index ? S(OCI_TYPE_INDEX) : S(OCI_TYPE_MANIFEST);
     int i = find_type(m->media_type);
     if (i < 0)
         return err_set(err, ERR_UNSUPPORTED_MEDIA_TYPE, "it is no image: its type is %.*s",
-                       STR(str_upto(m->media_type, SHOWN_MAX)));
+                       STR(oci_shown(&scratch, m->media_type)));
     m->type = known_types[i].type;
     if (m->type == OCI_INDEX ? !is_like_index : !is_like_manifest)
         return err_set(err, ERR_INVALID, "it is no %s", m->type == OCI_INDEX ? "index" : "manifest");
@@ -218,7 +221,7 @@ static int parse_document(struct arena *a, const struct json *doc, str announced
         return code;
     if (m->type == OCI_INDEX)
         return parse_list(a, doc, S("manifests"), OCI_INDEX_MAX, m, err);
-    if ((code = parse_descriptor(a, json_get(doc, S("config")), &m->config, err)) < 0)
+    if (parse_descriptor(a, json_get(doc, S("config")), &m->config, err) < 0)
         return err_wrap(err, "config");
     return parse_list(a, doc, S("layers"), OCI_LAYERS_MAX, m, err);
 }
@@ -249,7 +252,7 @@ static int refuse_platforms(const struct oci_manifest *index, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct buf list = {.arena = &scratch};
-    for (size_t i = 0; i < index->n_layers && list.n < 2 * SHOWN_MAX; i++) {
+    for (size_t i = 0; i < index->n_layers && list.n < PLATFORMS_SHOWN; i++) {
         const struct oci_descriptor *d = &index->layers[i];
         if (is_image(d))
             buf_fmt(&list, "%s%.*s/%.*s", list.n ? ", " : "", STR(d->os), STR(d->architecture));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/reference.h"
 
+#include "oci/shown.h"
+
 #include <assert.h>
 
 #define DEFAULT_REGISTRY "docker.io"
@@ -9,7 +11,6 @@
 #define DEFAULT_TAG "latest"
 
 enum {
-    SHOWN_MAX = 256, /* bytes of a reference in an error */
     PORT_DIGITS = 5,
     IDENTITY_DIGITS = 12,
     DIGEST_TEXT_MAX = 7 + 128,
@@ -228,16 +229,13 @@ static const char *split(str text, struct oci_reference *r)
 int oci_reference_parse(str text, struct oci_reference *ret, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    struct buf shown = {.arena = &scratch};
     struct oci_reference r;
     const char *fault = split(text, &r);
     if (fault == NULL) {
         *ret = r;
         return 0;
     }
-    buf_add_quoted(&shown, str_upto(text, SHOWN_MAX));
-    return err_set(err, ERR_INVALID, "%.*s%s is not a reference to an image: %s", STR(buf_str(&shown)),
-                   text.n > SHOWN_MAX ? "…" : "", fault);
+    return err_set(err, ERR_INVALID, "%.*s is not a reference to an image: %s", STR(oci_shown(&scratch, text)), fault);
 }
 
 struct oci_reference oci_reference_normalize(struct arena *a, const struct oci_reference *ref)
@@ -268,7 +266,7 @@ bool oci_reference_same(const struct oci_reference *a, const struct oci_referenc
 
 str oci_reference_with_source(struct arena *a, str reference, str source)
 {
-    struct oci_reference r;
+    struct oci_reference r = {0};
     struct err ignored;
     while (source.n && source.p[0] == '/')
         source = str_from(source, 1);

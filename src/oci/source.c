@@ -22,7 +22,7 @@ int oci_source_resolve(struct oci_source *s, struct arena *a, const struct oci_r
     struct oci_document doc = {0};
     struct oci_digest want = {0};
     if (ref->digest.n && !oci_digest_parse(ref->digest, &want))
-        return err_set(err, ERR_INVALID, "%.*s is not a digest", STR(str_upto(ref->digest, 200)));
+        return err_set(err, ERR_INVALID, "the digest of the reference is none");
     int code = s->ops->resolve(s, a, ref, &doc, err);
     if (!oci_digest_is_set(&want))
         want = doc.digest;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/tar_parts.h"
 
+#include "oci/shown.h"
+
 /*   offset  0     100   108  116  124   136    148   156  157   257    263      265 …  345     500
  *           name  mode  uid  gid  size  mtime  sum   type link  magic  version      prefix
  *
@@ -18,7 +20,6 @@ enum {
     N_NUMBER = 8,
     N_SIZE = 12,
     N_PREFIX = 155,
-    SHOWN_MAX = 200,
 };
 
 static bool is_octal(char c)
@@ -107,29 +108,19 @@ int tar_header_parse(const char block[TAR_BLOCK], struct tar_header *ret, struct
 
 /* ---- Paths. ---- */
 
-str tar_path_shown(struct arena *a, str path)
-{
-    struct buf b = {.arena = a};
-    buf_add_quoted(&b, str_upto(path, SHOWN_MAX));
-    if (path.n > SHOWN_MAX)
-        buf_add_str(&b, S("…"));
-    return buf_str(&b);
-}
-
 int tar_path_clean(str raw, struct buf *ret, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     str component, rest = raw;
     if (raw.n > TAR_PATH_MAX)
-        return err_set(err, ERR_TOO_LARGE, "the path %.*s is longer than %d bytes", STR(tar_path_shown(&scratch, raw)),
+        return err_set(err, ERR_TOO_LARGE, "the path %.*s is longer than %d bytes", STR(oci_shown(&scratch, raw)),
                        TAR_PATH_MAX);
     if (str_find_char(raw, '\0') >= 0)
-        return err_set(err, ERR_INVALID, "the path %.*s has a NUL byte in it", STR(tar_path_shown(&scratch, raw)));
+        return err_set(err, ERR_INVALID, "the path %.*s has a NUL byte in it", STR(oci_shown(&scratch, raw)));
     for (bool is_more = true; is_more;) {
         is_more = str_cut(rest, '/', &component, &rest);
         if (str_eq(component, S("..")))
-            return err_set(err, ERR_INVALID, "the path %.*s leads out of the archive",
-                           STR(tar_path_shown(&scratch, raw)));
+            return err_set(err, ERR_INVALID, "the path %.*s leads out of the archive", STR(oci_shown(&scratch, raw)));
         if (component.n == 0 || str_eq(component, S(".")))
             continue;
         if (ret->n)

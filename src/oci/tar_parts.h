@@ -37,5 +37,3 @@ int tar_long_name(str data, struct buf *ret, struct err *err);
 
 /* Appends path without empty and "." components; ERR_INVALID for ".." and NUL bytes, ERR_TOO_LARGE past TAR_PATH_MAX. */
 int tar_path_clean(str raw, struct buf *ret, struct err *err);
-/* A path in an error: quoted, and cut. */
-str tar_path_shown(struct arena *a, str path);

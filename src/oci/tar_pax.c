@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/tar_parts.h"
 
+#include "oci/shown.h"
+
 enum { LENGTH_DIGITS = 8 }; /* a record is never longer than TAR_PAX_MAX */
 
 void tar_extra_clear(struct tar_extra *x)
@@ -19,10 +21,10 @@ static int set_text(struct buf *ret, bool *ret_has, str value, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     if (value.n > TAR_PATH_MAX)
-        return err_set(err, ERR_TOO_LARGE, "the path %.*s is longer than %d bytes",
-                       STR(tar_path_shown(&scratch, value)), TAR_PATH_MAX);
+        return err_set(err, ERR_TOO_LARGE, "the path %.*s is longer than %d bytes", STR(oci_shown(&scratch, value)),
+                       TAR_PATH_MAX);
     if (str_find_char(value, '\0') >= 0)
-        return err_set(err, ERR_INVALID, "the path %.*s has a NUL byte in it", STR(tar_path_shown(&scratch, value)));
+        return err_set(err, ERR_INVALID, "the path %.*s has a NUL byte in it", STR(oci_shown(&scratch, value)));
     ret->n = 0;
     buf_add_str(ret, value);
     *ret_has = value.n > 0; /* an empty value takes back what was said */

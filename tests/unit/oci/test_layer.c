@@ -152,8 +152,8 @@ static void broken(void **state)
 static void other_types(void **state)
 {
     assert_refuses("application/vnd.cncf.helm.chart.content.v1.tar+gzip", S("x"), ERR_UNSUPPORTED_MEDIA_TYPE,
-                   "it is no layer of files: its type is application/vnd.cncf.helm.chart.content.v1.tar+gzip");
-    assert_refuses("", S("x"), ERR_UNSUPPORTED_MEDIA_TYPE, "it is no layer of files: its type is ");
+                   "it is no layer of files: its type is \"application/vnd.cncf.helm.chart.content.v1.tar+gzip\"");
+    assert_refuses("", S("x"), ERR_UNSUPPORTED_MEDIA_TYPE, "it is no layer of files: its type is \"\"");
 }
 
 /* Zeros without end: they stop at the budget, and no later. */
