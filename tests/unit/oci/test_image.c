@@ -587,8 +587,8 @@ static void other_types(void **state)
     struct shop *s = *state;
     struct shop_layer layer = {.tar = layer_of(s, ".registry/a=1"), .media_type = "application/vnd.example+gzip"};
     shop_put_image(s, &layer, 1, NULL);
-    assert_listed(s,
-                  "UnsupportedMediaType: layer 0: it is no layer of files: its type is \"application/vnd.example+gzip\"");
+    assert_listed(
+        s, "UnsupportedMediaType: layer 0: it is no layer of files: its type is \"application/vnd.example+gzip\"");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, shop_set_up, shop_tear_down)
