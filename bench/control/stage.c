@@ -11,6 +11,7 @@
 #include "control/control.h"
 #include "controllers/controllers.h"
 #include "controllers/root_ca.h"
+#include "up/own.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ static void ready(void *ctx, const struct err *err)
     s->is_ready = true;
 }
 
-static void open_server(struct stage *s)
+static void open_server(struct stage *s, bool has_own)
 {
     struct err err = {0};
     EVP_PKEY *key PEM_KEY_SCOPE = NULL;
@@ -66,6 +67,9 @@ static void open_server(struct stage *s)
         token_signer_new(pem_write_key(&s->arena, key), TOKEN_ISSUER, &s->signer, &err) < 0)
         die("cannot open", err.msg);
     s->log = log_to_stderr(LOG_WARN);
+    struct strs own = {0};
+    if (has_own)
+        own = own_objects(&s->arena);
     struct api_options options = {
         .loop = s->loop,
         .data_dir = s->dir,
@@ -75,6 +79,8 @@ static void open_server(struct stage *s)
         .signer = s->signer,
         .address = S("127.0.0.1:6443"),
         .ca_pem = S("-----BEGIN CERTIFICATE-----\n"),
+        .own = own.p,
+        .n_own = own.n,
     };
     if (api_open(&options, ready, s, &s->api, &err) < 0)
         die("cannot open", err.msg);
@@ -90,7 +96,26 @@ static struct client *add_client(struct stage *s, struct transport *transport)
     return s->clients[s->n_clients++] = client_new(&options);
 }
 
-static void start_controllers(struct stage *s, const char *controller)
+static bool is_named(const char *names, const char *name)
+{
+    str rest = str_of(names), one;
+    for (bool more = true; more;) {
+        more = str_cut(rest, ',', &one, &rest);
+        if (str_eq(one, str_of(name)))
+            return true;
+    }
+    return false;
+}
+
+static bool has_own(const char *names)
+{
+    for (size_t i = 0; i < controllers_count(); i++)
+        if (!controllers_row(i)->in_kubernetes && is_named(names, controllers_row(i)->name))
+            return true;
+    return false;
+}
+
+static void start_controllers(struct stage *s, const char *names)
 {
     static const str groups[] = {S_INIT("system:authenticated")};
     struct loopback_client_options reader = {
@@ -106,7 +131,7 @@ static void start_controllers(struct stage *s, const char *controller)
     for (size_t i = 0; i < controllers_count(); i++) {
         const struct controller_row *row = controllers_row(i);
         struct err err;
-        if (strcmp(row->name, controller) != 0)
+        if (!is_named(names, row->name))
             continue;
         env.client = add_client(s, loopback_client_new_account(s->api, S("kube-system"), str_of(row->account)));
         if (row->add(&env, &err) < 0)
@@ -117,14 +142,14 @@ static void start_controllers(struct stage *s, const char *controller)
         loop_turn(s->loop, -1);
 }
 
-struct stage *stage_open(const char *controller)
+struct stage *stage_open(const char *controllers)
 {
     struct stage *s = calloc(1, sizeof *s);
     if (!s)
         abort();
-    open_server(s);
+    open_server(s, has_own(controllers));
     s->root_ca = root_ca_new(S("-----BEGIN CERTIFICATE-----\n"));
-    start_controllers(s, controller);
+    start_controllers(s, controllers);
     return s;
 }
 

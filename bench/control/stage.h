@@ -10,8 +10,9 @@
 
 struct stage;
 
-/* controller: the rows of controllers.h with this name. */
-struct stage *stage_open(const char *controller);
+/* controllers: the rows of controllers.h with these names, with commas between them. With one that Kubernetes does not have, the server
+ * has Reeve's own kinds and roles. */
+struct stage *stage_open(const char *controllers);
 void stage_close(struct stage *s);
 /* The status of the answer. body may be NULL. */
 int stage_ask(struct stage *s, const char *method, const char *target, const char *body);

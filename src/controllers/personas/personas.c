@@ -17,7 +17,7 @@
 #define ONCE S("cluster") /* the key of what there is once */
 
 enum {
-    WORKERS = 4, /* of namespaces: what several write at once is one commit to a server */
+    WORKERS = 8, /* of namespaces: what several write at once is one commit to a server */
     FEW = 64,    /* namespaces whose labels are written as soon as there is another */
 };
 
