@@ -104,20 +104,59 @@ void accept_check_place(struct visit *v, struct findings *findings)
 
 typedef VEC(const struct package *) packages;
 
+/* What is still in place of before: a version whose upgrade was under way already, or what is running now. */
+static const struct package *old_of(const struct holding *h, const struct package *p)
+{
+    if (!h || !h->now || h->is_leaving)
+        return NULL;
+    return str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version) ? h->old : h->now;
+}
+
+/* Whether somebody of the family has this very package already: then it gets along with all the others. */
+static bool is_held(struct visit *v, str label, const struct package *p)
+{
+    size_t at = 0;
+    str key;
+    void *value;
+    while (map_next(&v->s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        if (!h->is_leaving && h->now && str_eq(h->label, label) && str_eq(h->now->digest, p->digest) &&
+            str_eq(h->now->version, p->version) && !str_eq(h->uid, object_uid(&v->install)))
+            return true;
+    }
+    return false;
+}
+
+/* From now on others have to get along with it. Without a record nothing is shared yet. */
+static void reserve(struct visit *v, str label, const struct package *p)
+{
+    const struct holding *h = holding_get(v->s, object_uid(&v->install));
+    struct holding next = {.lane = v->lane,
+                           .uid = object_uid(&v->install),
+                           .namespace = object_namespace(&v->install),
+                           .name = object_name(&v->install),
+                           .place = v->asked.namespace,
+                           .record = h ? h->record : (str){0},
+                           .label = label,
+                           .now = p,
+                           .old = old_of(h, p)};
+    holding_put(v->s, &next);
+}
+
 /* References to what others of the family have; false: somebody is deciding or has not been visited yet. */
 static bool begin(struct visit *v, str label, packages *others, str *ret_waits_for)
 {
     size_t at = 0;
     str key;
     void *value;
-    installs_lock(v->s);
     const struct awaited *awaited = awaited_find(v->s, label, object_uid(&v->install));
     if (awaited)
         *ret_waits_for = str_dup(v->a, awaited->what);
-    bool may = !awaited && !map_get(&v->s->deciding, label);
-    while (may && map_next(&v->s->holdings, &at, &key, &value)) {
+    if (awaited || map_get(&v->s->deciding, label))
+        return false;
+    while (map_next(&v->s->holdings, &at, &key, &value)) {
         const struct holding *h = value;
-        if (str_eq(h->uid, object_uid(&v->install)) || h->is_leaving || !str_eq(h->label, label))
+        if (str_eq(h->uid, object_uid(&v->install)) || h->is_leaving || !h->now || !str_eq(h->label, label))
             continue;
         bool is_known = false;
         vec_each(others, p)
@@ -127,17 +166,13 @@ static bool begin(struct visit *v, str label, packages *others, str *ret_waits_f
         if (!is_known)
             *vec_push(v->a, others) = package_ref(h->now);
     }
-    if (may)
-        map_set(&v->s->deciding, label, v);
-    installs_unlock(v->s);
-    return may;
+    map_set(&v->s->deciding, label, v);
+    return true;
 }
 
 static void end(struct visit *v, str label, packages *others)
 {
-    installs_lock(v->s);
     map_del(&v->s->deciding, label);
-    installs_unlock(v->s);
     vec_each(others, p)
     {
         package_unref(*p);
@@ -161,14 +196,6 @@ static int need_finalizer(struct visit *v, struct err *err)
     struct client_ref ref = visit_ref(v);
     struct client_patch_args args = {CLIENT_PATCH_MERGE, &patch, {.field_manager = S(FIELD_MANAGER_PACKAGES)}};
     return client_patch(v->r->client, v->a, &ref, &args, &v->install, err);
-}
-
-/* What is still in place of before: a version whose upgrade was under way already, or what is running now. */
-static const struct package *old_of(const struct holding *h, const struct package *p)
-{
-    if (!h || !h->now || h->is_leaving)
-        return NULL;
-    return str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version) ? h->old : h->now;
 }
 
 static void say(struct visit *v, const struct package *p, const struct json *record)
@@ -207,6 +234,17 @@ static bool is_same(const struct holding *h, const struct package *p, const stru
            str_eq(h->record, object_uid(record));
 }
 
+static int say_accepted(struct visit *v, const struct package *p, struct err *err)
+{
+    if (!condition_is(&v->install, S("Installed"), S("True"))) {
+        v->report->has_counts = true;
+        v->report->wanted = p->n_crds;
+        status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForCRDs"),
+                   str_fmt(v->a, "0 of %zu CRDs are established", p->n_crds));
+    }
+    return status_write(v, v->report, err);
+}
+
 /* The record may change with every visit; the rest only when something new is accepted. */
 static int hold(struct visit *v, const struct package *p, const struct plan *plan, str label, struct accepted *ret,
                 struct err *err)
@@ -219,11 +257,11 @@ static int hold(struct visit *v, const struct package *p, const struct plan *pla
     bool is_known = is_same(h, p, &ret->record);
     installs_unlock(v->s);
     say(v, p, &ret->record);
-    if (!is_known && (code = status_write(v, v->report, err)) < 0)
+    if (!is_known && (code = say_accepted(v, p, err)) < 0)
         return code;
     installs_lock(v->s);
     h = holding_get(v->s, object_uid(&v->install));
-    const struct package *before = h && h->now && !is_known ? package_ref(h->now) : NULL;
+    const struct package *old = is_known ? NULL : old_of(h, p), *before = old ? package_ref(old) : NULL;
     if (!is_known) {
         struct holding next = {.lane = v->lane,
                                .uid = object_uid(&v->install),
@@ -233,7 +271,8 @@ static int hold(struct visit *v, const struct package *p, const struct plan *pla
                                .record = object_uid(&ret->record),
                                .label = label,
                                .now = p,
-                               .old = old_of(h, p)};
+                               .old = old_of(h, p),
+                               .written = object_rv(&v->install)};
         h = holding_put(v->s, &next);
         shares_enqueue(v->s, label);
     }
@@ -245,30 +284,46 @@ static int hold(struct visit *v, const struct package *p, const struct plan *pla
     return 0;
 }
 
+/* Whether it gets along with those that are there. Under the lock, but for the time that reading CRDs takes. */
+static int decide(struct visit *v, const struct package *p, str label, struct findings *findings, bool *ret,
+                  struct err *err)
+{
+    packages others = {0};
+    str waits_for = {0};
+    *ret = false;
+    if (!is_held(v, label, p)) {
+        if (!begin(v, label, &others, &waits_for)) {
+            v->r->again_ns = (waits_for.n ? 500 : 20) * millisecond;
+            if (waits_for.n && !condition_is(&v->install, S("Installed"), S("True")))
+                status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForOthers"),
+                           str_fmt(v->a, "%.*s has the same package and could not be read yet", STR(waits_for)));
+            return 0;
+        }
+        installs_unlock(v->s);
+        int code = family_check(v->a, p, others.p, others.n, findings, err);
+        installs_lock(v->s);
+        end(v, label, &others);
+        if (code < 0 || findings->list.n)
+            return code;
+    }
+    reserve(v, label, p);
+    *ret = true;
+    return 0;
+}
+
 int accept_package(struct visit *v, const struct package *p, const struct plan *plan, struct findings *findings,
                    struct accepted *ret, struct err *err)
 {
-    str label = plan_family_label(v->a, p->family), waits_for = {0};
-    packages others = {0};
+    str label = plan_family_label(v->a, p->family);
+    int code = 0;
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
-    bool is_known =
+    bool may =
         h && h->now && !h->is_leaving && str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version);
+    if (!may)
+        code = decide(v, p, label, findings, &may, err);
     installs_unlock(v->s);
-    if (is_known)
-        return hold(v, p, plan, label, ret, err);
-    if (!begin(v, label, &others, &waits_for)) {
-        v->r->again_ns = waits_for.n ? 500 * millisecond : 2 * millisecond;
-        if (waits_for.n && !condition_is(&v->install, S("Installed"), S("True")))
-            status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForOthers"),
-                       str_fmt(v->a, "%.*s has the same package and could not be read yet", STR(waits_for)));
-        return 0;
-    }
-    int code = family_check(v->a, p, others.p, others.n, findings, err);
-    if (code == 0 && findings->list.n == 0)
-        code = hold(v, p, plan, label, ret, err);
-    end(v, label, &others);
-    return code;
+    return code == 0 && may ? hold(v, p, plan, label, ret, err) : code;
 }
 
 void accept_release(struct accepted *accepted)

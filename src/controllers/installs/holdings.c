@@ -31,6 +31,7 @@ struct holding *holding_put(struct installs *s, const struct holding *h)
                     &copy->record, &copy->label,     &copy->problem};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i] = str_dup(&copy->arena, *texts[i]);
+    holding_set_written(copy, h->written);
     copy->now = h->now ? package_ref(h->now) : NULL;
     copy->old = h->old ? package_ref(h->old) : NULL;
     struct holding *before = map_del(&s->holdings, copy->uid);
@@ -52,6 +53,16 @@ void holding_set_problem(struct holding *h, str text)
 {
     if (!str_eq(h->problem, text))
         h->problem = str_dup(&h->arena, text);
+}
+
+/* Versions come and go while a holding stays: they have a place of their own. */
+void holding_set_written(struct holding *h, str version)
+{
+    if (version.n > sizeof h->version)
+        version.n = 0;
+    if (version.n)
+        memcpy(h->version, version.p, version.n);
+    h->written = (str){h->version, version.n};
 }
 
 void holdings_free_all(struct installs *s)

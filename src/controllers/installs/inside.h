@@ -46,7 +46,7 @@ struct holding {
     const struct lane *lane;
     str uid, namespace, name;  /* of the install */
     str place;                 /* namespace of its controller */
-    str record;                /* uid */
+    str record;                /* uid; empty: it has only a reservation */
     str label;                 /* of its family */
     const struct package *now; /* counted */
     const struct package *old; /* while an upgrade is under way; or NULL */
@@ -58,13 +58,16 @@ struct holding {
     bool is_unshared; /* leaving: nothing shared is left */
     size_t wanted, established;
     str problem; /* why not, if so */
+    str written; /* resourceVersion of the install after our last write: a cache that is older is not worth looking at */
+    char version[32]; /* where written stands */
 };
 
 /* What was pulled for an install. */
 struct pull {
     struct arena arena;
     int64_t generation;
-    bool is_done;
+    int64_t asked_for, asked_at; /* generation, and when */
+    bool is_done, is_slow;
     const struct package *wanted;  /* of spec; counted; or NULL: why */
     const struct package *running; /* of status; the same object if the same; or NULL */
     bool may_pass;
@@ -87,6 +90,7 @@ struct installs {
     struct crd_table *crds;
     struct informer *crd_informer;
     struct controller *shares, *pulls;
+    _Atomic int64_t share_wait_ns; /* see shares_enqueue */
 
     pthread_mutex_t lock;
     struct map holdings; /* by uid of the install */
@@ -108,6 +112,8 @@ static inline void installs_unlock(struct installs *s)
 }
 
 /* ---- pull.c ---- */
+
+#define PULL_SLOW_NS INT64_C(200000000) /* after which people are told */
 
 /* Reconcile of the pull queue; keys: namespace and "lane/name". */
 int pull_visit(void *ctx, struct reconcile *r, struct err *err);
@@ -143,6 +149,7 @@ struct holding *holding_put(struct installs *s, const struct holding *h);
 void holding_drop(struct installs *s, str uid);
 void holdings_free_all(struct installs *s);
 void holding_set_problem(struct holding *h, str text);
+void holding_set_written(struct holding *h, str version);
 /* Loop thread: an install object was seen. */
 void awaited_see(struct installs *s, const struct lane *lane, const struct json *install);
 void awaited_drop(struct installs *s, str uid);
@@ -217,6 +224,7 @@ int instances_delete(struct client *c, struct installs *s, struct arena *a, cons
 /* ---- shares.c, shares_crds.c: what a family shares. ---- */
 
 int shares_visit(void *ctx, struct reconcile *r, struct err *err);
+/* Soon: the more there is to write the longer it waits for others to join. */
 void shares_enqueue(struct installs *s, str label);
 void shares_free_memos(struct installs *s);
 

@@ -260,7 +260,7 @@ const struct controller_row installs_row = {
          "clusterstackinstalls/finalizers,clusterstackinstalls/status,packageinstalls,packageinstalls/finalizers,"
          "packageinstalls/status,stackinstalls,stackinstalls/finalizers,stackinstalls/status",
          "create,delete,get,list,patch,update,watch:" BOTH ":clusterpackages,clusterpackages/finalizers,clusterstacks,"
-               "clusterstacks/finalizers,packages,packages/finalizers,stacks,stacks/finalizers",
+         "clusterstacks/finalizers,packages,packages/finalizers,stacks,stacks/finalizers",
          "create,delete,get,list,update,watch:apiextensions.k8s.io:customresourcedefinitions",
          "bind,create,delete,escalate,get,list,patch,watch:rbac.authorization.k8s.io:clusterroles,roles",
          "create,delete,get,list,patch,watch:rbac.authorization.k8s.io:clusterrolebindings,rolebindings",

@@ -37,6 +37,24 @@ static void pull_free(struct pull *p)
     free(p);
 }
 
+/* Under the lock. Whether it was asked for some time ago; from the first time on that is known. */
+static bool is_slow(struct installs *s, const struct json *install)
+{
+    int64_t now = s->clock.mono_ns(s->clock.ctx);
+    struct pull *p = map_get(&s->pulled, object_uid(install));
+    if (!p) {
+        p = calloc(1, sizeof *p);
+        if (!p)
+            abort();
+        map_set(&s->pulled, str_dup(&p->arena, object_uid(install)), p);
+    }
+    if (p->asked_for != object_generation(install)) {
+        p->asked_for = object_generation(install);
+        p->asked_at = now;
+    }
+    return now - p->asked_at > PULL_SLOW_NS;
+}
+
 bool pull_result(struct installs *s, struct arena *a, const struct lane *lane, const struct json *install,
                  struct pull *ret)
 {
@@ -51,6 +69,7 @@ bool pull_result(struct installs *s, struct arena *a, const struct lane *lane, c
         ret->message = str_dup(a, p->message);
         ret->running_message = str_dup(a, p->running_message);
     }
+    ret->is_slow = !is_there && is_slow(s, install);
     installs_unlock(s);
     if (!is_there) {
         struct arena scratch ARENA_SCOPE = {0};

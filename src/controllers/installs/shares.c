@@ -17,10 +17,12 @@
 static const struct client_resource crds =
     CLIENT_RESOURCE("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false);
 
+#define WAIT_MAX_NS INT64_C(50000000)
+
 void shares_enqueue(struct installs *s, str label)
 {
     if (label.n)
-        control_enqueue(s->shares, (str){0}, label);
+        control_enqueue_after(s->shares, (str){0}, label, s->share_wait_ns);
 }
 
 /* ---- Who takes part. ---- */
@@ -86,7 +88,7 @@ static bool gather(struct work *w)
     bool is_complete = awaited_find(w->s, w->label, (str){0}) == NULL;
     while (is_complete && map_next(&w->s->holdings, &at, &key, &value)) {
         const struct holding *h = value;
-        if (str_eq(h->label, w->label) || has_family(w->a, h->old, w->label))
+        if ((h->record.n || h->is_leaving) && (str_eq(h->label, w->label) || has_family(w->a, h->old, w->label)))
             take(w, h);
     }
     installs_unlock(w->s);
@@ -415,11 +417,14 @@ int shares_visit(void *ctx, struct reconcile *r, struct err *err)
 {
     struct work w = {.s = ctx, .r = r, .a = r->arena, .label = r->name};
     int code = 0;
+    int64_t start = r->clock.mono_ns(r->clock.ctx);
     if (gather(&w)) {
         code = carry_out(&w, err);
         if (code != ERR_CONFLICT) /* then the cache was behind, and the next try says more */
             tell(&w, code < 0 ? err->msg : "");
     }
     release(&w);
+    int64_t took = r->clock.mono_ns(r->clock.ctx) - start;
+    w.s->share_wait_ns = took < WAIT_MAX_NS ? took : WAIT_MAX_NS;
     return code;
 }

@@ -142,7 +142,9 @@ static void tell(struct visit *v, const struct json *was, const struct json *now
         if (!after || (str_eq(json_get_text(before, S("status")), json_get_text(after, S("status"))) &&
                        str_eq(json_get_text(before, S("reason")), reason)))
             continue;
-        bool is_bad = str_eq(json_get_text(after, S("status")), S("False")) && !is_patient(reason);
+        bool is_false = str_eq(json_get_text(after, S("status")), S("False")), is_bad = is_false && !is_patient(reason);
+        if (!is_bad && (is_false || i == STATUS_SYNCED || str_eq(reason, S("NoWorkloads"))))
+            continue; /* nothing that anybody would have to know */
         str message = json_get_text(after, S("message"));
         recorder_event(v->s->recorder, &v->install, is_bad ? RECORDER_WARNING : RECORDER_NORMAL, reason,
                        message.n ? message
@@ -180,5 +182,10 @@ int status_write(struct visit *v, const struct status_report *report, struct err
                         STR(visit_title(v->a, v->lane, object_namespace(&v->install), object_name(&v->install))));
     tell(v, was, &now);
     v->install = written;
+    installs_lock(v->s);
+    struct holding *h = holding_get(v->s, object_uid(&written));
+    if (h)
+        holding_set_written(h, object_rv(&written));
+    installs_unlock(v->s);
     return 0;
 }

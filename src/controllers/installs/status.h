@@ -16,13 +16,14 @@ struct status_word {
 };
 
 struct status_report {
+    bool is_silent; /* there is nothing to say yet */
     struct status_word words[STATUS_TYPES];
     str why; /* of Ready, when it is true and yet something must be said: "Blocked"; with why_message */
     str why_message;
     /* What is installed; package empty: leave these as they are. */
     str package, digest, version;
     str old_package, old_digest; /* while an upgrade is under way */
-    struct json record; /* null: leave it as it is */
+    struct json record;          /* null: leave it as it is */
     bool has_counts;
     size_t wanted, established;
 };

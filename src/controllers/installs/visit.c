@@ -294,7 +294,10 @@ static int work(struct visit *v, struct findings *findings, struct err *err)
     struct pull pull = {0};
     bool has_running = json_get_text(json_get(&v->install, S("status")), S("installedPackage")).n != 0;
     if ((!findings->list.n || has_running) && !pull_result(v->s, v->a, v->lane, &v->install, &pull)) {
-        if (!has_running)
+        v->report->is_silent = !pull.is_slow || has_running;
+        if (!pull.is_slow)
+            v->r->again_ns = PULL_SLOW_NS + millisecond;
+        else if (!has_running)
             status_say(v->report, STATUS_UNPACKED, STATUS_FALSE, S("Pulling"),
                        str_fmt(v->a, "pulling %.*s", STR(v->asked.image)));
         return 0;
@@ -321,6 +324,16 @@ static void forget(struct installs *s, const struct lane *lane, struct reconcile
     installs_unlock(s);
 }
 
+/* The cache has not seen our own last write yet. */
+static bool is_behind(struct visit *v)
+{
+    installs_lock(v->s);
+    const struct holding *h = holding_get(v->s, object_uid(&v->install));
+    bool is_behind = h && item_version_is_older(object_rv(&v->install), h->written);
+    installs_unlock(v->s);
+    return is_behind;
+}
+
 int installs_visit(void *ctx, struct reconcile *r, struct err *err)
 {
     const struct lane *lane = ctx;
@@ -330,10 +343,12 @@ int installs_visit(void *ctx, struct reconcile *r, struct err *err)
         forget(v.s, lane, r);
         return 0;
     }
+    if (is_behind(&v))
+        return 0; /* the change that is on its way brings us back */
     struct findings findings = {.arena = r->arena};
     plan_install_read(r->arena, lane->dialect, &v.install, &v.asked, &findings);
     int code = object_is_deleting(&v.install) ? leave_visit(&v, err) : work(&v, &findings, err);
-    if (code == ERR_CONFLICT || (code == 0 && json_is_null(&v.install)))
+    if (code == ERR_CONFLICT || (code == 0 && (json_is_null(&v.install) || report.is_silent)))
         return code; /* null: it is gone */
     struct err ignored;
     if (code < 0)
