@@ -150,9 +150,11 @@ static int render(struct job *job, struct arena *a, struct err *err)
 static struct json merge_texts(struct arena *a, const struct json *live, const struct json *want)
 {
     struct json next = json_obj();
+    struct json_index wanted JSON_INDEX_SCOPE = {0};
+    json_index_init(&wanted, want);
     json_each_member(live, m)
     {
-        if (!crd_key_is_reserved(json_key(m)) && !json_get(want, json_key(m)))
+        if (!crd_key_is_reserved(json_key(m)) && !json_index_find(&wanted, json_key(m)))
             json_add(a, &next, json_key(m), m->val);
     }
     json_each_member(want, m)
