@@ -139,7 +139,8 @@ static void reserve(struct visit *v, str label, const struct package *p)
                            .record = h ? h->record : (str){0},
                            .label = label,
                            .now = p,
-                           .old = old_of(h, p)};
+                           .old = old_of(h, p),
+                           .is_reserved = true};
     holding_put(v->s, &next);
 }
 
@@ -230,8 +231,8 @@ static void take(struct visit *v, const struct holding *h, const struct package 
 
 static bool is_same(const struct holding *h, const struct package *p, const struct json *record)
 {
-    return h && h->now && !h->is_leaving && str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version) &&
-           str_eq(h->record, object_uid(record));
+    return h && h->now && !h->is_leaving && !h->is_reserved && str_eq(h->now->digest, p->digest) &&
+           str_eq(h->now->version, p->version) && str_eq(h->record, object_uid(record));
 }
 
 static int say_accepted(struct visit *v, const struct package *p, struct err *err)

@@ -50,6 +50,7 @@ struct holding {
     str label;                 /* of its family */
     const struct package *now; /* counted */
     const struct package *old; /* while an upgrade is under way; or NULL */
+    bool is_reserved;          /* now was accepted, but is not written down yet: nothing of it is shared */
     bool is_leaving;
     bool is_orphan; /* the install object is gone: whoever unshares it drops it */
     /* Set by shares: */

@@ -41,6 +41,14 @@ static int finish(struct visit *v, struct err *err)
     return 0;
 }
 
+/* Ready, as long as it is, has the same word. */
+static void say(struct visit *v, str reason, str message)
+{
+    v->report->why = reason;
+    v->report->why_message = message;
+    status_refuse(v->report, reason, message);
+}
+
 /* ---- People's data. ---- */
 
 /* Names of the CRDs of the family that nobody else has; false: somebody who may have one was not visited yet. */
@@ -89,14 +97,14 @@ static int clear_instances(struct visit *v, str label, bool *ret, struct err *er
     }
     v->r->again_ns = second;
     if (str_eq(object_annotation(&v->install, S(ANNOTATION_DELETE_INSTANCES)), S("true"))) {
-        status_refuse(v->report, S("Uninstalling"), str_fmt(v->a, "deleting %.*s", STR(left.text)));
+        say(v, S("Uninstalling"), str_fmt(v->a, "deleting %.*s", STR(left.text)));
         return instances_delete(v->r->client, v->s, v->a, names, n, err);
     }
-    status_refuse(v->report, S("InUse"),
-                  str_fmt(v->a,
-                          "still there: %.*s; delete them, or annotate this object with " ANNOTATION_DELETE_INSTANCES
-                          "=true to have them deleted",
-                          STR(left.text)));
+    say(v, S("InUse"),
+        str_fmt(v->a,
+                "still there: %.*s; delete them, or annotate this object with " ANNOTATION_DELETE_INSTANCES
+                "=true to have them deleted",
+                STR(left.text)));
     return 0;
 }
 
@@ -124,8 +132,7 @@ static bool take_back(struct visit *v, str label, str record)
     str problem = str_dup(v->a, h->problem);
     installs_unlock(v->s);
     if (!is_unshared)
-        status_refuse(v->report, problem.n ? S("ApplyFailed") : S("Uninstalling"),
-                      problem.n ? problem : S("taking back CRDs and roles"));
+        say(v, problem.n ? S("ApplyFailed") : S("Uninstalling"), problem.n ? problem : S("taking back CRDs and roles"));
     return is_unshared;
 }
 

@@ -32,7 +32,7 @@ struct part {
     str uid, record, place;
     const struct lane *lane;
     const struct package *now, *old;
-    bool is_leaving;
+    bool is_leaving, is_reserved;
 };
 
 /* A version, and who uses it. */
@@ -63,7 +63,8 @@ static void take(struct work *w, const struct holding *h)
                                                .lane = h->lane,
                                                .now = h->now ? package_ref(h->now) : NULL,
                                                .old = h->old ? package_ref(h->old) : NULL,
-                                               .is_leaving = h->is_leaving};
+                                               .is_leaving = h->is_leaving,
+                                               .is_reserved = h->is_reserved};
 }
 
 static int by_place(const void *x, const void *y)
@@ -141,7 +142,8 @@ static void sort_out(struct work *w)
     {
         if (part->is_leaving)
             continue;
-        use(w, part, part->now);
+        if (!part->is_reserved)
+            use(w, part, part->now);
         if (part->old)
             use(w, part, part->old);
     }
@@ -365,7 +367,7 @@ static void find_established(struct work *w, struct map *ret)
 static bool tell_one(struct work *w, const struct part *part, struct map *established, const char *problem)
 {
     struct holding *h = holding_get(w->s, part->uid);
-    if (!h || h->now != part->now || h->old != part->old || h->is_leaving != part->is_leaving)
+    if (!h || h->now != part->now || h->old != part->old || h->is_leaving != part->is_leaving || h->is_reserved)
         return false; /* it changed meanwhile and has been enqueued again */
     struct holding before = *h;
     holding_set_problem(h, str_of(problem));

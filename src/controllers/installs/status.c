@@ -127,6 +127,8 @@ static struct json next_status(struct visit *v, const struct status_report *r)
     }
     struct condition ready = ready_of(conditions, r);
     ready.observed_generation = generation;
+    (void)json_to_int(json_get(condition_find(conditions, S("Installed")), S("observedGeneration")),
+                      &ready.observed_generation); /* while that is of before, this is, too */
     condition_set(a, conditions, &ready, &v->s->clock);
     return *json_get(&holder, S("status"));
 }
