@@ -84,14 +84,17 @@ static int delete_in(struct client *c, struct arena *a, const struct client_reso
     return code == ERR_NOT_FOUND ? 0 : code;
 }
 
-int instances_delete(struct client *c, struct installs *s, struct arena *a, const str *crds, size_t n, struct err *err)
+/* An install in a namespace speaks for that namespace alone. */
+int instances_delete(struct visit *v, const str *crds, size_t n, struct err *err)
 {
+    struct client *c = v->r->client;
+    struct arena *a = v->a;
     for (size_t i = 0; i < n; i++) {
         struct client_resource resource;
         struct json items = json_arr();
-        if (!resource_of(s, a, crds[i], &resource))
+        if (!resource_of(v->s, a, crds[i], &resource))
             continue;
-        struct client_ref ref = {.resource = &resource};
+        struct client_ref ref = {.resource = &resource, .namespace = object_namespace(&v->install)};
         struct client_list_options options = {.metadata_only = true};
         int code = client_list(c, a, &ref, &options, &items, NULL, err);
         str last = {0};

@@ -98,7 +98,7 @@ static int clear_instances(struct visit *v, str label, bool *ret, struct err *er
     v->r->again_ns = second;
     if (str_eq(object_annotation(&v->install, S(ANNOTATION_DELETE_INSTANCES)), S("true"))) {
         say(v, S("Uninstalling"), str_fmt(v->a, "deleting %.*s", STR(left.text)));
-        return instances_delete(v->r->client, v->s, v->a, names, n, err);
+        return instances_delete(v, names, n, err);
     }
     say(v, S("InUse"),
         str_fmt(v->a,
