@@ -207,7 +207,7 @@ extern const struct client_resource own_resources[OWN_KINDS];
 
 /* ---- rights.c ---- */
 
-/* Whether the server already says yes to what the controller is granted. */
+/* Whether the server already says yes to what the controller is granted, and the roles of people have followed. */
 int rights_are_in_force(struct visit *v, const struct plan *plan, bool *ret, struct err *err);
 
 /* ---- instances.c ---- */
