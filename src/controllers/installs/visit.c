@@ -307,6 +307,25 @@ static int work(struct visit *v, struct findings *findings, struct err *err)
     return code;
 }
 
+/* After a restart what is installed takes part in its family again, also while it waits to be uninstalled. Uninstalling itself needs no
+ * package: one that cannot be had, or not soon, is done without. False: it is on its way. */
+static bool restore(struct visit *v)
+{
+    struct pull pull = {0};
+    installs_lock(v->s);
+    bool is_known = holding_get(v->s, object_uid(&v->install)) != NULL;
+    installs_unlock(v->s);
+    if (is_known || json_get_text(json_get(&v->install, S("status")), S("installedPackage")).n == 0)
+        return true;
+    if (!pull_result(v->s, v->a, v->lane, &v->install, &pull)) {
+        v->r->again_ns = PULL_SLOW_NS + millisecond;
+        return pull.is_slow;
+    }
+    (void)find_running(v, &pull);
+    pull_release(v->s, &pull);
+    return true;
+}
+
 /* The object is gone: what it shared is left as if it had been uninstalled. */
 static void forget(struct installs *s, const struct lane *lane, struct reconcile *r)
 {
@@ -347,6 +366,8 @@ int installs_visit(void *ctx, struct reconcile *r, struct err *err)
         return 0; /* the change that is on its way brings us back */
     struct findings findings = {.arena = r->arena};
     plan_install_read(r->arena, lane->dialect, &v.install, &v.asked, &findings);
+    if (object_is_deleting(&v.install) && !restore(&v))
+        return 0;
     int code = object_is_deleting(&v.install) ? leave_visit(&v, err) : work(&v, &findings, err);
     if (code == ERR_CONFLICT || (code == 0 && (json_is_null(&v.install) || report.is_silent)))
         return code; /* null: it is gone */
