@@ -20,7 +20,13 @@
 #include <unistd.h>
 
 static const uint64_t MEMORY_MAX = UINT64_C(3) << 29, FILE_MAX = UINT64_C(1) << 30;
-enum { CPU_SECONDS = 120, UI_SCHEMA_MAX = 2 * 1024 * 1024, ICON_MAX = 2 * 1024 * 1024, DEPTH_MAX = 900 };
+enum {
+    INPUT_PIECE = 64 * 1024,
+    CPU_SECONDS = 120,
+    UI_SCHEMA_MAX = 2 * 1024 * 1024,
+    ICON_MAX = 2 * 1024 * 1024,
+    DEPTH_MAX = 900
+};
 
 struct task {
     struct arena arena;
@@ -39,7 +45,7 @@ struct task {
 static int read_input(struct buf *b, struct err *err)
 {
     for (;;) {
-        buf_grow(b, 64 * 1024);
+        buf_grow(b, INPUT_PIECE);
         ssize_t n = read(STDIN_FILENO, b->p + b->n, b->cap - b->n);
         if (n < 0 && errno == EINTR)
             continue;

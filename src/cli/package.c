@@ -37,7 +37,7 @@ static const char usage[] =
     "\n"
     "Exit code: 0 done, 1 it could not be done, 2 wrong usage.\n";
 
-enum { AUTH_MAX = 1024 * 1024, DEFAULT_TIMEOUT = 300, MAX_TIMEOUT = 86400 };
+enum { AUTH_MAX = 1024 * 1024, AUTH_PIECE = 16 * 1024, DEFAULT_TIMEOUT = 300, MAX_TIMEOUT = 86400 };
 enum { FLAG_STORE = 256, FLAG_DATA_DIR, FLAG_AUTH, FLAG_CA, FLAG_MIRROR, FLAG_PORT, FLAG_TIMEOUT };
 
 static const struct option flags[] = {
@@ -200,7 +200,7 @@ static int read_auth(struct command *c, struct err *err)
     if (fd < 0)
         return err_set(err, ERR_IO, "open %s: %m", c->auth_file);
     while (n > 0 && b.n <= AUTH_MAX) {
-        buf_grow(&b, 16 * 1024);
+        buf_grow(&b, AUTH_PIECE);
         n = read(fd, b.p + b.n, b.cap - b.n);
         b.n += n > 0 ? (size_t)n : 0;
     }

@@ -481,7 +481,7 @@ int fetch_open(struct fetcher *f, str reference, str digest, struct fetch_entry 
     struct arena scratch ARENA_SCOPE = {0};
     struct oci_reference ref;
     struct oci_digest want;
-    str repository;
+    str repository = {0};
     if (read_reference(&scratch, reference, &ref, &repository, err) < 0)
         return err_wrap(err, "open package");
     if (!oci_digest_parse(digest, &want))

@@ -156,7 +156,7 @@ int fetch_cache_get(struct fetch_cache *c, str repository, const struct oci_dige
 {
     struct arena scratch ARENA_SCOPE = {0};
     const char *name = name_of(&scratch, repository, digest);
-    uint64_t size;
+    uint64_t size = 0;
     int fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno != ENOENT && errno != ELOOP)
         return err_set(err, ERR_IO, "open package in cache: %m");

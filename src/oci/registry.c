@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MESSAGE_MAX = 200, WAIT_MAX_SECONDS = 10 };
+enum { ERROR_BODY_MAX = 64 * 1024, MESSAGE_MAX = 200, WAIT_MAX_SECONDS = 10 };
 
 #define ACCEPT "Accept: " OCI_TYPE_MANIFEST ", " OCI_TYPE_INDEX ", " DOCKER_TYPE_MANIFEST ", " DOCKER_TYPE_LIST
 
@@ -20,7 +20,7 @@ str registry_url(const struct oci_registry *r, struct arena *a, const char *kind
 /* What a registry says of an error, if it says it as it should: {"errors":[{"code":"…","message":"…"}]} */
 static str message_of(struct arena *a, str body)
 {
-    const struct json_limits limits = {.bytes = 64 * 1024, .depth = 32};
+    const struct json_limits limits = {.bytes = ERROR_BODY_MAX, .depth = 32};
     struct json o;
     struct buf b = {.arena = a};
     if (json_decode(a, body, &limits, NULL, &o, NULL) < 0)
@@ -244,7 +244,7 @@ static void leave(struct oci_source *s)
 int oci_registry_head(struct oci_registry *r, struct arena *a, const struct oci_reference *ref, struct oci_digest *ret,
                       struct err *err)
 {
-    struct web_answer answer;
+    struct web_answer answer = {0};
     struct oci_document whole;
     struct registry_call call = {
         .method = "HEAD", .url = registry_url(r, a, "manifests", name_of(ref)), .accept = S(ACCEPT)};

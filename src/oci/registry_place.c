@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { CA_MAX = 8 * 1024 * 1024, HTTPS_PORT = 443, HTTP_PORT = 80, DNS_PORT = 53 };
+enum { CA_MAX = 8 * 1024 * 1024, CA_PIECE = 64 * 1024, HTTPS_PORT = 443, HTTP_PORT = 80, DNS_PORT = 53 };
 
 const char *const oci_registry_files[] = {"/etc/resolv.conf", "/etc/hosts",    "/etc/nsswitch.conf",
                                           "/etc/host.conf",   "/etc/gai.conf", NULL};
@@ -124,7 +124,7 @@ static int read_file(struct arena *a, const char *path, str *ret, struct err *er
     if (fd < 0)
         return err_set(err, ERR_IO, "open certificates %s: %m", path);
     while (n > 0 && b.n <= CA_MAX) {
-        buf_grow(&b, 64 * 1024);
+        buf_grow(&b, CA_PIECE);
         n = read(fd, b.p + b.n, b.cap - b.n);
         b.n += n > 0 ? (size_t)n : 0;
     }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { PUSH_BLOB_MAX = 512 * 1024 * 1024 };
+enum { PUSH_BLOB_MAX = 512 * 1024 * 1024, ANSWER_MAX = 64 * 1024 };
 
 /* A blob in memory, on its way out: libcurl wants to pull, sources push. */
 struct outgoing {
@@ -45,7 +45,7 @@ static int put_blob(struct oci_registry *r, struct oci_source *from, const struc
     if (oci_source_blob_bytes(from, &a, what, PUSH_BLOB_MAX, &bytes.bytes, err) < 0)
         return err->code;
     struct registry_call begin = {
-        .method = "POST", .url = registry_url(r, &a, "blobs", S("uploads/")), .body = S(""), .max = 64 * 1024};
+        .method = "POST", .url = registry_url(r, &a, "blobs", S("uploads/")), .body = S(""), .max = ANSWER_MAX};
     if (registry_call(r, &a, &begin, &answer, err) < 0)
         return err->code;
     if (answer.location.n == 0)
@@ -57,7 +57,7 @@ static int put_blob(struct oci_registry *r, struct oci_source *from, const struc
         .url = str_fmt(&a, "%.*s%sdigest=%.*s", STR(answer.location), joint, STR(digest)),
         .content_type = S("Content-Type: application/octet-stream"),
         .stream = &stream,
-        .max = 64 * 1024,
+        .max = ANSWER_MAX,
     };
     return registry_call(r, &a, &put, &answer, err);
 }
@@ -74,7 +74,7 @@ static int put_document(struct oci_registry *r, struct arena *a, str name, const
         .url = registry_url(r, a, "manifests", name),
         .content_type = str_fmt(a, "Content-Type: %.*s", STR(type)),
         .stream = &stream,
-        .max = 64 * 1024,
+        .max = ANSWER_MAX,
     };
     if (registry_call(r, a, &put, &answer, err) < 0)
         return err->code;

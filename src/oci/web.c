@@ -156,7 +156,7 @@ int web_open(const struct web_options *options, struct web **ret, struct err *er
     w->easy = w->curl->init();
     int code = w->easy ? 0 : err_set(err, ERR_UNAVAILABLE, "libcurl does not start");
     if (code == 0 && options->proxy.n) {
-        struct web_target proxy;
+        struct web_target proxy = {0};
         struct web_options plain = *options;
         plain.proxy = (str){0};
         w->options = plain;
@@ -203,6 +203,7 @@ static bool header_is(str line, const char *name, str *ret)
     return true;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is libcurl's */
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct exchange *x = ctx;
@@ -254,6 +255,7 @@ static bool is_range(const struct exchange *x)
     return x->answer->status == 206 && str_has_prefix(x->answer->content_range, want);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the same */
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct exchange *x = ctx;

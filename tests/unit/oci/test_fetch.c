@@ -535,7 +535,7 @@ static void what_was_not_used_for_longest_goes_first(void **state)
     char digest[80], name[40];
     child_does("q=${q#*/x:}; n=${q%%\\\"*}; x=xxxxxxxxxxxxxxxx; for i in 1 2 3 4 5 6; do x=$x$x; done;"
                "manifest 000000000000000000000000000000000000000000000000000000000000000$n; text $x; end 1");
-    start_with((struct fetcher_options){.cache_bytes = 4 * 1400}); /* four of them */
+    start_with((struct fetcher_options){.cache_bytes = 5600}); /* four of them */
     for (int i = 1; i <= 4; i++) {
         (void)snprintf(name, sizeof name, "acme/x:%d", i);
         assert_int_equal(pull(name).code, 0);
