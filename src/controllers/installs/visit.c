@@ -150,7 +150,8 @@ static void leave_old(struct visit *v, const struct accepted *accepted)
 static int go_on(struct visit *v, const struct accepted *accepted, const struct plan *plan, struct err *err)
 {
     struct status_report *r = v->report;
-    r->has_counts = true;
+    r->has_counts =
+        accepted->is_in_force || !condition_is(&v->install, S("Installed"), S("True")); /* else: not known yet */
     r->wanted = accepted->wanted;
     r->established = accepted->established;
     if (accepted->problem.n) {
