@@ -124,15 +124,15 @@ static void push_if_there(struct arena *a, object_vec *have, struct informer *in
 /* A role that is not ours stands where a persona should be: people are told on about, the one thing that they look at. */
 static int report(struct personas *p, const struct applyset_plan *plan, const struct json *about, struct err *err)
 {
-    const struct applyset_step *first = NULL;
+    str first = {0};
     for (size_t i = 0; i < plan->n; i++) {
         const struct applyset_step *step = &plan->p[i];
         if (step->action != APPLYSET_CONFLICT)
             continue;
-        first = first ? first : step;
+        first = first.n ? first : step->text;
         recorder_event(p->recorder, about, RECORDER_WARNING, S("PersonaConflict"), step->text);
     }
-    return err_set(err, ERR_ALREADY_EXISTS, "%.*s", STR(first->text));
+    return err_set(err, ERR_ALREADY_EXISTS, "%.*s", STR(first));
 }
 
 static int carry_out(struct personas *p, struct reconcile *r, const object_vec *wants, const object_vec *have,
