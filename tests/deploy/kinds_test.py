@@ -233,7 +233,7 @@ def installs_show_their_state(server):
 
 RECORD = {
     'package': 'example.org/acme/wordpress:1.1', 'digest': 'sha256:0123', 'repository': 'acme', 'name': 'wordpress',
-    'version': '1.1', 'family': 'acme:wordpress', 'scope': 'Namespaced', 'permissionScope': 'Namespaced',
+    'version': '1.1', 'family': 'acme:wordpress', 'permissionScope': 'Namespaced',
     'packageType': 'Application', 'title': 'WordPress', 'overviewShort': 'x', 'overview': 'x', 'readme': 'x', 'company': 'x',
     'category': 'x', 'website': 'x', 'source': 'x', 'license': 'x',
     'icons': [{'mediatype': 'image/svg+xml', 'base64Data': 'eA=='}], 'maintainers': [{'name': 'x', 'email': 'x@example.org'}],
@@ -242,7 +242,6 @@ RECORD = {
     'dependsOn': [{'crd': '*.y.example.org/v1'}, {'package': 'example.org/acme/y', 'version': '>=v1.0.0'}],
     'permissions': {'rules': [{'apiGroups': [''], 'resources': ['secrets'], 'resourceNames': ['x'], 'verbs': ['*']}]},
     'inventory': [{'apiVersion': 'v1', 'kind': 'ServiceAccount', 'namespace': 'n', 'name': 'x', 'uid': 'u'}],
-    'replaces': {'digest': 'sha256:4567', 'version': '1.0'}, 'leaving': False,
 }
 
 

@@ -7,7 +7,7 @@
 #include "package/family.h"
 #include "package/semver.h"
 
-static const int64_t millisecond = 1000 * 1000;
+static const int64_t millisecond = INT64_C(1000000);
 
 /* ---- Facts. ---- */
 

@@ -247,6 +247,14 @@ static int add(const struct controller_env *env, struct err *err)
 }
 
 #define BOTH "packages.crossplane.io,stacks.crossplane.io"
+#define WITH(plural, sub) plural "," plural "/" sub
+#define INSTALLS_OF(plural) WITH(plural, "finalizers") "," plural "/status"
+#define INSTALLS                          \
+    INSTALLS_OF("clusterpackageinstalls") \
+    "," INSTALLS_OF("clusterstackinstalls") "," INSTALLS_OF("packageinstalls") "," INSTALLS_OF("stackinstalls")
+#define RECORDS                           \
+    WITH("clusterpackages", "finalizers") \
+    "," WITH("clusterstacks", "finalizers") "," WITH("packages", "finalizers") "," WITH("stacks", "finalizers")
 
 /* escalate and bind: it gives packages rights that it does not have itself, and only those that package/plan.c makes. It counts
  * and, where people ask for it, deletes objects of the kinds that packages bring: nobody knows their groups beforehand. */
@@ -254,18 +262,13 @@ const struct controller_row installs_row = {
     .name = "installs",
     .account = "package-manager",
     .summary = "installs packages with the rights they need",
-    .rights =
-        {"get,list,patch,update,watch:" BOTH
-         ":clusterpackageinstalls,clusterpackageinstalls/finalizers,clusterpackageinstalls/status,clusterstackinstalls,"
-         "clusterstackinstalls/finalizers,clusterstackinstalls/status,packageinstalls,packageinstalls/finalizers,"
-         "packageinstalls/status,stackinstalls,stackinstalls/finalizers,stackinstalls/status",
-         "create,delete,get,list,patch,update,watch:" BOTH ":clusterpackages,clusterpackages/finalizers,clusterstacks,"
-         "clusterstacks/finalizers,packages,packages/finalizers,stacks,stacks/finalizers",
-         "create,delete,get,list,update,watch:apiextensions.k8s.io:customresourcedefinitions",
-         "bind,create,delete,escalate,get,list,patch,watch:rbac.authorization.k8s.io:clusterroles,roles",
-         "create,delete,get,list,patch,watch:rbac.authorization.k8s.io:clusterrolebindings,rolebindings",
-         "create,delete,get,list,patch,watch::serviceaccounts", "create,delete,get,list,patch,watch:apps:deployments",
-         "create,get::namespaces", "get::secrets", "create,patch::events",
-         "create:authorization.k8s.io:subjectaccessreviews", "deletecollection,list:*:*"},
+    .rights = {"get,list,patch,update,watch:" BOTH ":" INSTALLS,
+               "create,delete,get,list,patch,update,watch:" BOTH ":" RECORDS,
+               "create,delete,get,list,update,watch:apiextensions.k8s.io:customresourcedefinitions",
+               "bind,create,delete,escalate,get,list,patch,watch:rbac.authorization.k8s.io:clusterroles,roles",
+               "create,delete,get,list,patch,watch:rbac.authorization.k8s.io:clusterrolebindings,rolebindings",
+               "create,delete,get,list,patch,watch::serviceaccounts",
+               "create,delete,get,list,patch,watch:apps:deployments", "create,get::namespaces", "get::secrets",
+               "create,patch::events", "create:authorization.k8s.io:subjectaccessreviews", "deletecollection,list:*:*"},
     .add = add,
 };

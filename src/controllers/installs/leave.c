@@ -6,7 +6,7 @@
 #include "controllers/installs/status.h"
 #include "object/object.h"
 
-static const int64_t second = 1000 * 1000 * 1000;
+static const int64_t second = INT64_C(1000000000);
 
 static int drop_finalizer(struct visit *v, struct err *err)
 {

@@ -12,7 +12,7 @@
 
 enum { SLOW_MAX = PULL_WORKERS / 2 }; /* pulls from one registry that take long, at once */
 
-static const int64_t second = 1000 * 1000 * 1000;
+static const int64_t second = INT64_C(1000000000);
 static const struct client_resource secrets = CLIENT_RESOURCE("", "v1", "secrets", "Secret", true);
 
 str pull_reference(struct arena *a, const struct json *install)

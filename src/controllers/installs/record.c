@@ -96,6 +96,7 @@ static struct json render_spec(struct visit *v, const struct package *p, const s
     add_text(a, &spec, S("repository"), p->repo);
     add_text(a, &spec, S("name"), p->name);
     add_text(a, &spec, S("version"), p->version);
+    add_text(a, &spec, S("family"), p->family);
     json_set(a, &spec, S("permissionScope"), json_str(p->scope == PACKAGE_CLUSTER ? S("Cluster") : S("Namespaced")));
     json_set(a, &spec, S("customresourcedefinitions"), render_crds(a, p));
     json_set(a, &spec, S("dependsOn"), render_dependencies(a, p));

@@ -11,7 +11,7 @@
 #include "object/object.h"
 #include "oci/reference.h"
 
-static const int64_t millisecond = 1000 * 1000;
+static const int64_t millisecond = INT64_C(1000000);
 static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
 
 str visit_title(struct arena *a, const struct lane *lane, str namespace, str name)
@@ -276,7 +276,7 @@ static int install(struct visit *v, struct pull *pull, struct findings *findings
         if (!running)
             status_say(v->report, STATUS_UNPACKED, STATUS_FALSE, pull->reason, pull->message);
     }
-    if (!findings->list.n) {
+    if (!findings->list.n && pull->wanted) {
         say_unpacked(v, pull->wanted);
         int code = try(v, pull->wanted, findings, err);
         if (code < 0 || !findings->list.n)
