@@ -119,6 +119,7 @@ static const struct row rows[] = {
     PLAIN(madvise, ALWAYS),
     ONLY(mmap, ALWAYS, NO_BITS, 2, PROT_EXEC, 0, EPERM),
     ONLY(mprotect, ALWAYS, NO_BITS, 2, PROT_EXEC, 0, EPERM),
+    PLAIN(sysinfo, ALWAYS), /* qsort() of more than a kilobyte: how much memory there is */
 
     /* time, chance, locks of one thread, its end */
     PLAIN(clock_gettime, ALWAYS),

@@ -288,6 +288,28 @@ static void connections_go_to_the_ports_that_were_named(void **state)
     assert_int_equal(try_it(NETWORK, connect_to_other_port), EACCES);
 }
 
+static int by_number(const void *x, const void *y)
+{
+    const int *l = x, *r = y;
+    return (*l > *r) - (*l < *r);
+}
+
+/* More than the C library sorts on its stack: it asks how much memory there is. */
+static int sort_much(void)
+{
+    static int numbers[10000];
+    for (int i = 0; i < 10000; i++)
+        numbers[i] = 10000 - i;
+    qsort(numbers, 10000, sizeof *numbers, by_number);
+    return numbers[0] == 1 ? 0 : -1;
+}
+
+static void long_lists_can_be_sorted(void **state)
+{
+    for (unsigned flags = 0; flags <= (NETWORK | WRITE); flags++)
+        assert_int_equal(try_it(flags, sort_much), 0);
+}
+
 #ifndef BASE_ASAN
 static int take_much_memory(void)
 {
@@ -365,6 +387,7 @@ int main(void)
 #ifndef BASE_ASAN
         cmocka_unit_test(memory_is_limited),
 #endif
+        cmocka_unit_test(long_lists_can_be_sorted),
         cmocka_unit_test(descriptors_and_environment_go),
     };
     return cmocka_run_group_tests_name("sandbox", tests, set_up, tear_down);
