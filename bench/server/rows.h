@@ -18,7 +18,8 @@ void rows_reviews(const char *binary);
 
 /* ---- Samples. ---- */
 
-/* The i-th of many CustomResourceDefinitions: about 30 KB of schema with descriptions, as generators of code write them. */
-str sample_crd(struct arena *a, size_t i);
+/* The i-th of many CustomResourceDefinitions: so many bytes, most of them schema with descriptions, as generators of code write
+ * them. Those with odd numbers are of cluster scope. */
+str sample_crd(struct arena *a, size_t i, size_t bytes);
 /* A ConfigMap of the kind most clusters are full of. */
 str sample_config_map(struct arena *a, size_t i);

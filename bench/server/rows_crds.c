@@ -5,7 +5,7 @@
 #include "bare.h"
 #include "load.h"
 
-enum { CRDS = 2000, LISTS = 5 };
+enum { CRDS = 2000, CRD_BYTES = 30000, LISTS = 5 };
 
 static const char path[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 static const char table[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
@@ -14,7 +14,7 @@ static const char discovery[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=
 static void create(void *ctx, size_t i, struct arena *a, struct question *ret)
 {
     (void)ctx;
-    *ret = (struct question){.method = S("POST"), .target = str_of(path), .body = sample_crd(a, i)};
+    *ret = (struct question){.method = S("POST"), .target = str_of(path), .body = sample_crd(a, i, CRD_BYTES)};
 }
 
 static struct cost create_all(struct server *s, size_t at_a_time)
@@ -79,7 +79,7 @@ static double bare_seconds(struct server *s)
     struct arena scratch ARENA_SCOPE = {0};
     struct bare bare;
     bare_open(&bare, s);
-    double seconds = bare_write(&bare, CRDS, 1, sample_crd(&scratch, 0));
+    double seconds = bare_write(&bare, CRDS, 1, sample_crd(&scratch, 0, CRD_BYTES));
     bare_close(&bare);
     return seconds;
 }

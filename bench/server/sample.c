@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
-enum { CRD_BYTES = 30000, KINDS_OF_GROUP = 4 };
+enum { KINDS_OF_GROUP = 4 };
 
 static const char *const nouns[] = {"Bucket",  "Cluster", "Database", "Firewall", "Gateway", "Instance",
                                     "Network", "Policy",  "Queue",    "Record",   "Subnet",  "Volume"};
@@ -94,12 +94,12 @@ static const char conditions[] =
     "\"reason\":{\"type\":\"string\"},\"status\":{\"type\":\"string\"},\"type\":{\"type\":\"string\"}}},"
     "\"x-kubernetes-list-map-keys\":[\"type\"],\"x-kubernetes-list-type\":\"map\"}";
 
-str sample_crd(struct arena *a, size_t i)
+str sample_crd(struct arena *a, size_t i, size_t bytes)
 {
     struct buf b = {.arena = a};
     size_t group = i / KINDS_OF_GROUP;
     str kind = str_fmt(a, "%s%zu", nouns[i % NOUNS], i), singular = str_lower(a, kind);
-    buf_grow(&b, CRD_BYTES + 4096);
+    buf_grow(&b, bytes + 4096);
     buf_fmt(
         &b,
         "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
@@ -114,10 +114,10 @@ str sample_crd(struct arena *a, size_t i)
                       "\"apiVersion\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"metadata\":{\"type\":"
                       "\"object\"},\"spec\":{\"type\":\"object\",\"properties\":{\"forProvider\":{\"type\":\"object\","
                       "\"properties\":{"));
-    add_properties(&b, i, CRD_BYTES * 2 / 3);
+    add_properties(&b, i, bytes * 2 / 3);
     buf_add_str(&b, S("}}}},\"status\":{\"type\":\"object\",\"properties\":{\"atProvider\":{\"type\":\"object\","
                       "\"properties\":{"));
-    add_properties(&b, i + 1, CRD_BYTES - 1500);
+    add_properties(&b, i + 1, bytes - 1500);
     buf_add_str(&b, S("}},"));
     buf_add_str(&b, str_of(conditions));
     buf_add_str(&b, S("}}}}}}]}}"));

@@ -210,10 +210,15 @@ static double kilobytes(str status, str name)
     return (double)n * 1024;
 }
 
+static str status_of(struct arena *a, pid_t pid)
+{
+    return read_all(a, str_cstr(a, str_fmt(a, "/proc/%d/status", (int)pid)));
+}
+
 static struct server_memory memory_of(pid_t pid)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    str status = read_all(&scratch, str_cstr(&scratch, str_fmt(&scratch, "/proc/%d/status", (int)pid)));
+    str status = status_of(&scratch, pid);
     return (struct server_memory){kilobytes(status, S("RssAnon")), kilobytes(status, S("RssFile"))};
 }
 
@@ -225,6 +230,12 @@ double server_cpu(const struct server *s)
 struct server_memory server_memory(const struct server *s)
 {
     return memory_of(s->pid);
+}
+
+double server_peak(const struct server *s)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    return kilobytes(status_of(&scratch, s->pid), S("VmHWM"));
 }
 
 /* ---- Helpers. ---- */
