@@ -104,12 +104,32 @@ void accept_check_place(struct visit *v, struct findings *findings)
 
 typedef VEC(const struct package *) packages;
 
-/* What is still in place of before: a version whose upgrade was under way already, or what is running now. */
+/* What is still in place of before: a version whose upgrade was under way already, or what is running now. What was only
+ * reserved never was in place. */
 static const struct package *old_of(const struct holding *h, const struct package *p)
 {
-    if (!h || !h->now || h->is_leaving)
+    if (!h || h->is_leaving)
         return NULL;
-    return str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version) ? h->old : h->now;
+    const struct package *now = h->is_reserved ? h->old : h->now, *old = h->is_reserved ? NULL : h->old;
+    if (!now)
+        return NULL;
+    return str_eq(now->digest, p->digest) && str_eq(now->version, p->version) ? old : now;
+}
+
+/* One that was accepted in the same place before the caches told us of it. */
+static const struct holding *find_rival(struct visit *v, str label)
+{
+    size_t at = 0;
+    str key;
+    void *value;
+    while (map_next(&v->s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        if (!h->is_leaving && str_eq(h->label, label) && h->lane->is_cluster == v->lane->is_cluster &&
+            (v->lane->is_cluster || str_eq(h->namespace, object_namespace(&v->install))) &&
+            !str_eq(h->uid, object_uid(&v->install)))
+            return h;
+    }
+    return NULL;
 }
 
 /* Whether somebody of the family has this very package already: then it gets along with all the others. */
@@ -291,7 +311,13 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
 {
     packages others = {0};
     str waits_for = {0};
+    const struct holding *rival = find_rival(v, label);
     *ret = false;
+    if (rival) {
+        findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(p->family),
+                     STR(visit_title(v->a, rival->lane, rival->namespace, rival->name)));
+        return 0;
+    }
     if (!is_held(v, label, p)) {
         if (!begin(v, label, &others, &waits_for)) {
             v->r->again_ns = (waits_for.n ? 500 : 20) * millisecond;
