@@ -42,6 +42,27 @@ struct holding *holding_put(struct installs *s, const struct holding *h)
     return copy;
 }
 
+void holding_orphan(struct installs *s, str uid)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct holding *h = holding_get(s, uid);
+    if (!h)
+        return;
+    h->is_leaving = h->is_orphan = true;
+    h->is_reserved = false;
+    shares_enqueue(s, h->label);
+    if (h->old)
+        shares_enqueue(s, plan_family_label(&scratch, h->old->family));
+}
+
+bool holding_is_in_time(const struct lane *lane, const struct json *install)
+{
+    const struct item *item = informer_get(lane->installs, object_namespace(install), object_name(install));
+    bool is_there = item && str_eq(item_uid(item), object_uid(install));
+    item_unref(item);
+    return is_there;
+}
+
 void holding_drop(struct installs *s, str uid)
 {
     struct holding *h = map_del(&s->holdings, uid);
@@ -119,6 +140,15 @@ void awaited_drop(struct installs *s, str uid)
     free(w);
 }
 
+void awaited_give_up(struct installs *s, str uid)
+{
+    struct awaited *w = map_get(&s->awaited, uid);
+    if (!w || w->is_given_up)
+        return;
+    w->is_given_up = true;
+    shares_enqueue(s, w->label);
+}
+
 const struct awaited *awaited_find(struct installs *s, str label, str except)
 {
     size_t at = 0;
@@ -126,7 +156,7 @@ const struct awaited *awaited_find(struct installs *s, str label, str except)
     void *value;
     while (map_next(&s->awaited, &at, &key, &value)) {
         const struct awaited *w = value;
-        if (str_eq(w->label, label) && !str_eq(w->uid, except))
+        if (!w->is_given_up && str_eq(w->label, label) && !str_eq(w->uid, except))
             return w;
     }
     return NULL;

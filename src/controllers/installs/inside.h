@@ -71,6 +71,7 @@ struct pull {
     bool is_done, is_slow;
     const struct package *wanted;  /* of spec; counted; or NULL: why */
     const struct package *running; /* of status; the same object if the same; or NULL */
+    const struct package *old;     /* what status says is being replaced; or NULL */
     bool may_pass;
     uint32_t tries;
     str reason, message; /* why wanted is not there */
@@ -142,11 +143,16 @@ void packages_free_all(struct installs *s);
 struct awaited {
     struct arena arena;
     str uid, label, what; /* "PackageInstall team-a/wp" */
+    bool is_given_up;     /* it is being deleted and cannot be read: nobody waits for it */
 };
 
 struct holding *holding_get(struct installs *s, str uid);
 /* A copy of these texts and references; replaces the one that was there. */
 struct holding *holding_put(struct installs *s, const struct holding *h);
+/* Loop thread: the install object is gone, with or without us: what it shared is left as if it had been uninstalled. */
+void holding_orphan(struct installs *s, str uid);
+/* Whether the cache still has this very object. If not, what is put for it now would never be orphaned. */
+bool holding_is_in_time(const struct lane *lane, const struct json *install);
 void holding_drop(struct installs *s, str uid);
 void holdings_free_all(struct installs *s);
 void holding_set_problem(struct holding *h, str text);
@@ -154,6 +160,7 @@ void holding_set_written(struct holding *h, str version);
 /* Loop thread: an install object was seen. */
 void awaited_see(struct installs *s, const struct lane *lane, const struct json *install);
 void awaited_drop(struct installs *s, str uid);
+void awaited_give_up(struct installs *s, str uid);
 /* The first that a family waits for, other than this install; or NULL. */
 const struct awaited *awaited_find(struct installs *s, str label, str except);
 /* Of the package that a reference names; empty: it names none. */

@@ -43,6 +43,7 @@ static void on_install(void *ctx, const struct informer_change *change)
     pull_forget(s, item_uid(item));
     installs_lock(s);
     awaited_drop(s, item_uid(item));
+    holding_orphan(s, item_uid(item));
     installs_unlock(s);
     enqueue_rivals(s, lane, item_namespace(item));
 }

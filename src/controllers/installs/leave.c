@@ -151,8 +151,10 @@ int leave_visit(struct visit *v, struct err *err)
     const struct json *status = json_get(&v->install, S("status"));
     str package = json_get_text(status, S("installedPackage"));
     str record = json_get_text(json_get(status, S("packageRecord")), S("uid"));
-    if (!object_has_finalizer(&v->install, S(FINALIZER_UNINSTALL)) || package.n == 0)
+    if (!object_has_finalizer(&v->install, S(FINALIZER_UNINSTALL)))
         return finish(v, err);
+    if (package.n == 0) /* it came no further than its record */
+        return record_delete(v, err) < 0 ? err->code : finish(v, err);
     str label = installs_family_label(v->a, package);
     bool is_leaving, may = true;
     installs_lock(v->s);

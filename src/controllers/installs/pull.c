@@ -2,7 +2,9 @@
 /* Pulling: a queue with workers of its own, because a registry may take minutes to say nothing.
  *
  *   spec.package    resolved once for each generation of spec; what a tag stands for later does not matter until spec changes
- *   status          what is installed: by its digest, from what is kept, else from the registry again */
+ *   status          what is installed, and what that is just replacing: by digest, from what is kept, else from the registry again
+ *
+ * What was installed before a restart takes part in its family as soon as it is read, however long the rest may take. */
 #include "controllers/installs/inside.h"
 #include "object/object.h"
 #include "oci/reference.h"
@@ -27,7 +29,8 @@ static void unref(struct pull *p)
 {
     package_unref(p->wanted);
     package_unref(p->running);
-    p->wanted = p->running = NULL;
+    package_unref(p->old);
+    p->wanted = p->running = p->old = NULL;
 }
 
 static void pull_free(struct pull *p)
@@ -65,6 +68,7 @@ bool pull_result(struct installs *s, struct arena *a, const struct lane *lane, c
         *ret = *p;
         ret->wanted = p->wanted ? package_ref(p->wanted) : NULL;
         ret->running = p->running ? package_ref(p->running) : NULL;
+        ret->old = NULL; /* that is in the holding */
         ret->reason = str_dup(a, p->reason);
         ret->message = str_dup(a, p->message);
         ret->running_message = str_dup(a, p->running_message);
@@ -107,13 +111,16 @@ void pull_free_all(struct installs *s)
 }
 
 /* The key of the map lives in the arena of the value. */
-static void keep(struct installs *s, str uid, struct pull *p)
+static void keep(struct installs *s, const struct lane *lane, const struct json *install, struct pull *p)
 {
     p->is_done = true;
-    str key = str_dup(&p->arena, uid);
+    str key = str_dup(&p->arena, object_uid(install));
     installs_lock(s);
-    struct pull *before = map_del(&s->pulled, key);
-    map_set(&s->pulled, key, p);
+    struct pull *before = p;
+    if (holding_is_in_time(lane, install)) {
+        before = map_del(&s->pulled, key);
+        map_set(&s->pulled, key, p);
+    }
     installs_unlock(s);
     if (before)
         pull_free(before);
@@ -274,20 +281,66 @@ static void pull_wanted(struct installs *s, struct arena *a, const struct plan_i
     p->message = str_dup(&p->arena, str_of(err.msg));
 }
 
-static void pull_both(struct installs *s, struct arena *a, const struct json *install, const struct plan_install *asked,
-                      bool is_valid, struct pull *p)
+/* It was accepted before: it takes part in its family from now on, whatever becomes of what is asked for. */
+static void resume(struct installs *s, const struct lane *lane, const struct json *install,
+                   const struct plan_install *asked, const struct pull *p)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct holding next = {
+        .lane = lane,
+        .uid = object_uid(install),
+        .namespace = object_namespace(install),
+        .name = object_name(install),
+        .place = asked->namespace,
+        .record = json_get_text(json_dig(install, "status.packageRecord"), S("uid")),
+        .label = plan_family_label(&scratch, p->running->family),
+        .now = p->running,
+        .old = p->old,
+    };
+    installs_lock(s);
+    if (!holding_get(s, next.uid) && holding_is_in_time(lane, install)) {
+        holding_put(s, &next);
+        shares_enqueue(s, next.label);
+        if (p->old)
+            shares_enqueue(s, plan_family_label(&scratch, p->old->family));
+    }
+    installs_unlock(s);
+}
+
+/* What status tells of. What cannot be read of an install that is being deleted holds nobody up. */
+static void pull_installed(struct installs *s, struct arena *a, const struct lane *lane, const struct json *install,
+                           const struct plan_install *asked, struct pull *p)
+{
+    const struct json *status = json_get(install, S("status")), *replaces = json_get(status, S("replaces"));
+    str running = json_get_text(status, S("installedPackage")), digest = json_get_text(status, S("resolvedPackage"));
+    str old = json_get_text(replaces, S("package")), old_digest = json_get_text(replaces, S("digest"));
+    struct err err;
+    if (running.n == 0 || digest.n == 0)
+        return;
+    p->running = find_running(s, a, asked, running, digest, &err);
+    if (p->running) {
+        if (old.n && old_digest.n) /* if it is lost, its roles go a little earlier than its controller */
+            p->old = find_running(s, a, asked, old, old_digest, &err);
+        resume(s, lane, install, asked, p);
+        return;
+    }
+    p->running_message = str_dup(&p->arena, str_of(err.msg));
+    if (!object_is_deleting(install))
+        return;
+    installs_lock(s);
+    awaited_give_up(s, object_uid(install));
+    installs_unlock(s);
+}
+
+static void pull_both(struct installs *s, struct arena *a, const struct lane *lane, const struct json *install,
+                      const struct plan_install *asked, bool is_valid, struct pull *p)
 {
     const struct json *status = json_get(install, S("status"));
-    str running = json_get_text(status, S("installedPackage")), digest = json_get_text(status, S("resolvedPackage"));
+    str running = json_get_text(status, S("installedPackage"));
     int64_t observed = 0;
     (void)json_to_int(json_get(status, S("observedGeneration")), &observed);
-    struct err err;
-    if (running.n && digest.n) {
-        p->running = find_running(s, a, asked, running, digest, &err);
-        if (!p->running)
-            p->running_message = str_dup(&p->arena, str_of(err.msg));
-    }
-    if (!is_valid)
+    pull_installed(s, a, lane, install, asked, p);
+    if (!is_valid || object_is_deleting(install))
         return; /* the visit of the install says why */
     if (p->running && str_eq(running, asked->image) && observed == p->generation)
         p->wanted = package_ref(p->running);
@@ -320,19 +373,19 @@ static bool read_key(struct installs *s, struct reconcile *r, const struct lane 
     return true;
 }
 
-static void pull_now(struct installs *s, struct reconcile *r, const struct json *install,
+static void pull_now(struct installs *s, struct reconcile *r, const struct lane *lane, const struct json *install,
                      const struct plan_install *asked, bool is_valid)
 {
     struct pull *p = calloc(1, sizeof *p);
     if (!p)
         abort();
     p->generation = object_generation(install);
-    pull_both(s, r->arena, install, asked, is_valid, p);
+    pull_both(s, r->arena, lane, install, asked, is_valid, p);
     if ((!p->wanted && p->may_pass) || p->running_message.n) {
         p->tries = tries_before(s, object_uid(install)) + 1;
         r->again_ns = next_try(p->tries - 1);
     }
-    keep(s, object_uid(install), p);
+    keep(s, lane, install, p);
 }
 
 int pull_visit(void *ctx, struct reconcile *r, struct err *err)
@@ -354,7 +407,7 @@ int pull_visit(void *ctx, struct reconcile *r, struct err *err)
         r->again_ns = second / 2;
         return 0;
     }
-    pull_now(s, r, &install, &asked, findings.list.n == 0);
+    pull_now(s, r, lane, &install, &asked, findings.list.n == 0);
     end_turn(s, registry, turn);
     control_enqueue(lane->controller, r->namespace, name);
     return 0;

@@ -12,6 +12,7 @@
 #include "oci/reference.h"
 
 static const int64_t millisecond = INT64_C(1000000);
+static const int64_t recheck = INT64_C(15000000000); /* of what was refused: whoever is in its way may go */
 static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
 
 str visit_title(struct arena *a, const struct lane *lane, str namespace, str name)
@@ -91,6 +92,7 @@ static int keep_own(struct visit *v, const struct plan *plan, const struct json 
         return code;
     if (work.conflict.n) {
         status_refuse(v->report, S("Conflict"), work.conflict);
+        v->r->again_ns = recheck; /* what others have is not watched */
         return 0;
     }
     if ((code = own_run(v, record, &work, 0, work.before, err)) < 0)
@@ -220,6 +222,7 @@ static void say_unpacked(struct visit *v, const struct package *p)
 
 static int refused(struct visit *v, const struct findings *findings, const struct package *running, struct err *err)
 {
+    v->r->again_ns = recheck;
     if (!running) {
         say_refused(v, findings);
         return 0;
@@ -235,29 +238,15 @@ static int refused(struct visit *v, const struct findings *findings, const struc
     return code;
 }
 
-/* What is installed: known by heart or, after a restart, what status says. That was accepted before: it takes part in its family
- * from now on, whatever becomes of what is asked for. */
+/* What is installed: known by heart or, after a restart, what status says. What is only reserved is not. */
 static const struct package *find_running(struct visit *v, struct pull *pull)
 {
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
-    if (!h && pull->running) {
-        struct holding next = {
-            .lane = v->lane,
-            .uid = object_uid(&v->install),
-            .namespace = object_namespace(&v->install),
-            .name = object_name(&v->install),
-            .place = v->asked.namespace,
-            .record = json_get_text(json_dig(&v->install, "status.packageRecord"), S("uid")),
-            .label = plan_family_label(v->a, pull->running->family),
-            .now = pull->running,
-        };
-        h = holding_put(v->s, &next);
-        shares_enqueue(v->s, h->label);
-    }
-    if (h && h->now && h->now != pull->running) {
+    const struct package *p = !h ? NULL : h->is_reserved ? h->old : h->now;
+    if (p && p != pull->running) {
         package_unref(pull->running);
-        pull->running = package_ref(h->now);
+        pull->running = package_ref(p);
     }
     installs_unlock(v->s);
     return pull->running;
@@ -322,26 +311,8 @@ static bool restore(struct visit *v)
         v->r->again_ns = PULL_SLOW_NS + millisecond;
         return pull.is_slow;
     }
-    (void)find_running(v, &pull);
     pull_release(v->s, &pull);
     return true;
-}
-
-/* The object is gone: what it shared is left as if it had been uninstalled. */
-static void forget(struct installs *s, const struct lane *lane, struct reconcile *r)
-{
-    size_t at = 0;
-    str key;
-    void *value;
-    installs_lock(s);
-    while (map_next(&s->holdings, &at, &key, &value)) {
-        struct holding *h = value;
-        if (h->lane != lane || !str_eq(h->namespace, r->namespace) || !str_eq(h->name, r->name))
-            continue;
-        h->is_leaving = h->is_orphan = true;
-        shares_enqueue(s, h->label);
-    }
-    installs_unlock(s);
 }
 
 /* The cache has not seen our own last write yet. */
@@ -359,10 +330,8 @@ int installs_visit(void *ctx, struct reconcile *r, struct err *err)
     const struct lane *lane = ctx;
     struct status_report report = {0};
     struct visit v = {.s = lane->all, .lane = lane, .r = r, .a = r->arena, .report = &report};
-    if (!informer_read(lane->installs, r->arena, r->namespace, r->name, &v.install)) {
-        forget(v.s, lane, r);
-        return 0;
-    }
+    if (!informer_read(lane->installs, r->arena, r->namespace, r->name, &v.install))
+        return 0; /* on_install has seen to what it held */
     if (is_behind(&v))
         return 0; /* the change that is on its way brings us back */
     struct findings findings = {.arena = r->arena};
@@ -376,5 +345,7 @@ int installs_visit(void *ctx, struct reconcile *r, struct err *err)
     if (code < 0)
         status_refuse(&report, S("ReconcileError"), str_of(err->msg));
     int written = status_write(&v, &report, code < 0 ? &ignored : err);
-    return code < 0 ? code : written;
+    if (code < 0)
+        return code;
+    return written == ERR_NOT_FOUND ? 0 : written; /* it has just gone */
 }
