@@ -229,7 +229,9 @@ static int refused(struct visit *v, const struct findings *findings, const struc
     }
     struct findings again = {.arena = v->a};
     str reason = findings->list.p[0].reason;
+    str installed = json_get_text(json_get(&v->install, S("status")), S("installedPackage"));
     v->is_fallback = true;
+    v->asked.image = installed; /* the containers that name none: what runs is not what is asked for */
     int code = try(v, running, &again, err);
     if (again.list.n)
         say_refused(v, &again);
