@@ -5,6 +5,8 @@
 #   REEVE_KUBECONFIG    instead of starting one: the kubeconfig of a server that runs already. The suites say what any
 #                       Kubernetes API server does, so this is how to see that they are right.
 #   REEVE_MODE          "manager": the server runs no controllers, a "reeve manager" beside it does.
+#
+# A suite may say which controllers that manager has, in CONTROLLERS.
 
 bats_require_minimum_version 1.5.0
 
@@ -45,16 +47,17 @@ launch_server() {
 
 # launch_manager: the controllers of the server, in a process of their own, with the rights that they say they need.
 launch_manager() {
-    local controllers=namespaces,garbage,aggregation account=$SCRATCH/manager.kubeconfig namespace=reeve-system
+    local controllers=${CONTROLLERS:-namespaces,garbage,aggregation} account=$SCRATCH/manager.kubeconfig namespace=reeve-system
     kubectl create namespace $namespace
     kubectl create serviceaccount reeve-manager --namespace $namespace
-    "$REEVE" manager --print-rbac --controllers=$controllers | kubectl create -f -
+    [ -z "${CONTROLLERS-}" ] || "$REEVE" manager --print-crds | kubectl create -f -
+    "$REEVE" manager --print-rbac --controllers="$controllers" | kubectl create -f -
     cp "$KUBECONFIG" "$account"
     kubectl config --kubeconfig "$account" set-credentials manager \
         --token="$(kubectl create token reeve-manager --namespace $namespace --duration=24h)"
     kubectl config --kubeconfig "$account" set-context --current --user=manager
-    "$REEVE" manager --kubeconfig "$account" --controllers=$controllers --lease-namespace=$namespace --listen=127.0.0.1:0 \
-        >>"$SCRATCH/log" 2>&1 3>&- &
+    "$REEVE" manager --kubeconfig "$account" --controllers="$controllers" --lease-namespace=$namespace --listen=127.0.0.1:0 \
+        --package-store="$SCRATCH/data/packages/store" --package-cache="$SCRATCH/cache" >>"$SCRATCH/log" 2>&1 3>&- &
     echo $! >"$SCRATCH/manager.pid"
 }
 
