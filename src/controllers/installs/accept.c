@@ -72,6 +72,13 @@ static bool comes_before(const struct json *x, size_t lane_x, const struct json 
     return order < 0;
 }
 
+/* It was refused, and holds nothing: one that is broken does not keep another out. */
+static bool is_refused(const struct json *install)
+{
+    const struct json *status = json_get(install, S("status"));
+    return json_get_text(status, S("installedPackage")).n == 0 && condition_is(install, S("Synced"), S("False"));
+}
+
 static void check_rival(struct visit *v, str family, size_t lane, const struct json *other, struct findings *findings)
 {
     const struct lane *l = &v->s->lanes[lane];
@@ -79,7 +86,7 @@ static void check_rival(struct visit *v, str family, size_t lane, const struct j
     if (theirs.n == 0)
         theirs = pull_reference(v->a, other);
     if (str_eq(object_uid(other), object_uid(&v->install)) || !str_eq(family_of(v->a, theirs), family) ||
-        !comes_before(other, lane, &v->install, (size_t)(v->lane - v->s->lanes)))
+        is_refused(other) || !comes_before(other, lane, &v->install, (size_t)(v->lane - v->s->lanes)))
         return;
     findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(family),
                  STR(visit_title(v->a, l, object_namespace(other), object_name(other))));
