@@ -227,8 +227,8 @@ struct instances {
 /* Of these CRDs; the text names at most a few places. */
 int instances_count(struct client *c, struct installs *s, struct arena *a, const str *crds, size_t n,
                     struct instances *ret, struct err *err);
-/* Where the install may speak for them: everywhere, or in its own namespace. */
-int instances_delete(struct visit *v, const str *crds, size_t n, struct err *err);
+/* Where the install may speak for them: everywhere, or in its own namespace. found: so many were there. */
+int instances_delete(struct visit *v, const str *crds, size_t n, uint64_t *ret_found, struct err *err);
 
 /* ---- shares.c, shares_crds.c: what a family shares. ---- */
 

@@ -5,10 +5,11 @@
 
 enum { PLACES_TOLD = 5 };
 
+/* False: there can be no objects of it. No version that is served: the kind has no name in paths, but may have objects in store. */
 static bool resource_of(struct installs *s, struct arena *a, str crd, struct client_resource *ret)
 {
     struct crd_row row;
-    if (!crd_table_get(s->crds, a, crd, &row) || row.version.n == 0 || !row.is_established)
+    if (!crd_table_get(s->crds, a, crd, &row) || !row.is_established)
         return false;
     *ret =
         (struct client_resource){row.crd.group, row.version, row.crd.plural, row.crd.kind, !row.crd.is_cluster_scoped};
@@ -46,8 +47,8 @@ static void tell_places(struct buf *b, const struct json *items)
     buf_add_str(b, is_more ? S(" and more)") : S(")"));
 }
 
-/* Asks anew each time: what a cache says may be old, and this is about people's data. A kind that nobody serves has no objects to
- * lose now, but may have some in store: only what is gone counts as empty. */
+/* Asks anew each time: what a cache says may be old, and this is about people's data. Only a list that is empty counts as empty: a
+ * kind that no version serves, or that is just not found, may have objects in store. */
 int instances_count(struct client *c, struct installs *s, struct arena *a, const str *crds, size_t n,
                     struct instances *ret, struct err *err)
 {
@@ -58,11 +59,14 @@ int instances_count(struct client *c, struct installs *s, struct arena *a, const
         struct json items;
         if (!resource_of(s, a, crds[i], &resource))
             continue;
+        if (resource.version.n == 0) {
+            buf_fmt(&text, "%s%.*s that no version serves", ret->n ? ", " : "", STR(resource.plural));
+            ret->n++;
+            continue;
+        }
         struct client_ref ref = {.resource = &resource};
         struct client_list_options options = {.metadata_only = true};
         int code = client_list(c, a, &ref, &options, &items, NULL, err);
-        if (code == ERR_NOT_FOUND)
-            continue;
         if (code < 0)
             return err_wrap(err, "count the objects of %.*s", STR(crds[i]));
         if (json_len(&items) == 0)
@@ -85,20 +89,22 @@ static int delete_in(struct client *c, struct arena *a, const struct client_reso
 }
 
 /* An install in a namespace speaks for that namespace alone. */
-int instances_delete(struct visit *v, const str *crds, size_t n, struct err *err)
+int instances_delete(struct visit *v, const str *crds, size_t n, uint64_t *ret_found, struct err *err)
 {
     struct client *c = v->r->client;
     struct arena *a = v->a;
+    *ret_found = 0;
     for (size_t i = 0; i < n; i++) {
         struct client_resource resource;
         struct json items = json_arr();
-        if (!resource_of(v->s, a, crds[i], &resource))
+        if (!resource_of(v->s, a, crds[i], &resource) || resource.version.n == 0)
             continue;
         struct client_ref ref = {.resource = &resource, .namespace = object_namespace(&v->install)};
         struct client_list_options options = {.metadata_only = true};
         int code = client_list(c, a, &ref, &options, &items, NULL, err);
         str last = {0};
         bool is_first = true;
+        *ret_found += json_len(&items);
         json_each_item(&items, it)
         {
             str namespace = object_namespace(it);

@@ -96,26 +96,27 @@ static int clear_instances(struct visit *v, str label, bool *ret, struct err *er
         return code;
     }
     v->r->again_ns = second;
+    const char *advice =
+        "delete them, or annotate this object with " ANNOTATION_DELETE_INSTANCES "=true to have them deleted";
     if (str_eq(object_annotation(&v->install, S(ANNOTATION_DELETE_INSTANCES)), S("true"))) {
+        uint64_t found;
         say(v, S("Uninstalling"), str_fmt(v->a, "deleting %.*s", STR(left.text)));
-        return instances_delete(v, names, n, err);
+        if ((code = instances_delete(v, names, n, &found, err)) < 0 || found)
+            return code;
+        advice = "they are not for this install to delete: they are elsewhere, or no version serves them";
     }
-    say(v, S("InUse"),
-        str_fmt(v->a,
-                "still there: %.*s; delete them, or annotate this object with " ANNOTATION_DELETE_INSTANCES
-                "=true to have them deleted",
-                STR(left.text)));
+    say(v, S("InUse"), str_fmt(v->a, "still there: %.*s; %s", STR(left.text), advice));
     return 0;
 }
 
 /* ---- What is shared. ---- */
 
-/* True: nothing shared is left. */
+/* True: nothing that it shared with this family is left. */
 static bool take_back(struct visit *v, str label, str record)
 {
     installs_lock(v->s);
     struct holding *h = holding_get(v->s, object_uid(&v->install));
-    if (!h || !h->is_leaving) {
+    if (!h || !h->is_leaving || !str_eq(h->label, label)) {
         struct holding next = {.lane = v->lane,
                                .uid = object_uid(&v->install),
                                .namespace = object_namespace(&v->install),
