@@ -34,6 +34,9 @@ static int finish(struct visit *v, struct err *err)
         return code;
     pull_forget(v->s, uid);
     installs_lock(v->s);
+    const struct holding *h = holding_get(v->s, uid);
+    if (h && !h->is_unshared)
+        shares_enqueue(v->s, h->label); /* somebody took the finalizer away */
     holding_drop(v->s, uid);
     awaited_drop(v->s, uid);
     installs_unlock(v->s);
@@ -137,6 +140,18 @@ static bool take_back(struct visit *v, str label, str record)
     return is_unshared;
 }
 
+/* Of what it was before an upgrade that is still under way, if that was another package, and then of what it is. */
+static bool take_back_all(struct visit *v, str old, str label, str record)
+{
+    installs_lock(v->s);
+    const struct holding *h = holding_get(v->s, object_uid(&v->install));
+    bool is_second = h && h->is_leaving && str_eq(h->label, label);
+    installs_unlock(v->s);
+    if (old.n && !str_eq(old, label) && !is_second && !take_back(v, old, record))
+        return false;
+    return take_back(v, label, record);
+}
+
 static void tell_lost(struct visit *v)
 {
     installs_lock(v->s);
@@ -157,17 +172,20 @@ int leave_visit(struct visit *v, struct err *err)
     if (package.n == 0) /* it came no further than its record */
         return record_delete(v, err) < 0 ? err->code : finish(v, err);
     str label = installs_family_label(v->a, package);
+    str old = installs_family_label(v->a, json_get_text(json_get(status, S("replaces")), S("package")));
     bool is_leaving, may = true;
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
     is_leaving = h && h->is_leaving;
     installs_unlock(v->s);
     int code = is_leaving ? 0 : clear_instances(v, label, &may, err);
+    if (code == 0 && may && !is_leaving && old.n && !str_eq(old, label))
+        code = clear_instances(v, old, &may, err);
     if (code < 0 || !may)
         return code;
     if (!is_leaving)
         tell_lost(v);
-    if ((code = own_remove(v, record, false, err)) < 0 || !take_back(v, label, record))
+    if ((code = own_remove(v, record, false, err)) < 0 || !take_back_all(v, old, label, record))
         return code;
     if ((code = own_remove(v, record, true, err)) < 0 || (code = record_delete(v, err)) < 0)
         return code;
