@@ -111,6 +111,17 @@ void accept_check_place(struct visit *v, struct findings *findings)
 
 typedef VEC(const struct package *) packages;
 
+/* The same image by another name is another package: roles are named after it. */
+static bool is_one(const struct package *p, const struct package *q)
+{
+    return str_eq(p->digest, q->digest) && str_eq(p->version, q->version) && str_eq(p->family, q->family);
+}
+
+static bool has_package(const struct holding *h, const struct package *p)
+{
+    return h && h->now && !h->is_leaving && is_one(h->now, p);
+}
+
 /* What is still in place of before: a version whose upgrade was under way already, or what is running now. What was only
  * reserved never was in place. */
 static const struct package *old_of(const struct holding *h, const struct package *p)
@@ -120,7 +131,7 @@ static const struct package *old_of(const struct holding *h, const struct packag
     const struct package *now = h->is_reserved ? h->old : h->now, *old = h->is_reserved ? NULL : h->old;
     if (!now)
         return NULL;
-    return str_eq(now->digest, p->digest) && str_eq(now->version, p->version) ? old : now;
+    return is_one(now, p) ? old : now;
 }
 
 /* One that was accepted in the same place before the caches told us of it. */
@@ -145,10 +156,11 @@ static bool is_held(struct visit *v, str label, const struct package *p)
     size_t at = 0;
     str key;
     void *value;
+    if (awaited_find(v->s, label, object_uid(&v->install)))
+        return false; /* it may be in the same place */
     while (map_next(&v->s->holdings, &at, &key, &value)) {
         const struct holding *h = value;
-        if (!h->is_leaving && h->now && str_eq(h->label, label) && str_eq(h->now->digest, p->digest) &&
-            str_eq(h->now->version, p->version) && !str_eq(h->uid, object_uid(&v->install)))
+        if (has_package(h, p) && !str_eq(h->uid, object_uid(&v->install)))
             return true;
     }
     return false;
@@ -171,7 +183,18 @@ static void reserve(struct visit *v, str label, const struct package *p)
     holding_put(v->s, &next);
 }
 
-/* References to what others of the family have; false: somebody is deciding or has not been visited yet. */
+static void add_other(struct visit *v, packages *others, const struct package *p)
+{
+    vec_each(others, known)
+    {
+        if (*known == p)
+            return;
+    }
+    *vec_push(v->a, others) = package_ref(p);
+}
+
+/* References to what the family has: what others have, and what this install itself has, because both serve until an upgrade is
+ * over. False: somebody is deciding or has not been visited yet. */
 static bool begin(struct visit *v, str label, packages *others, str *ret_waits_for)
 {
     size_t at = 0;
@@ -184,15 +207,13 @@ static bool begin(struct visit *v, str label, packages *others, str *ret_waits_f
         return false;
     while (map_next(&v->s->holdings, &at, &key, &value)) {
         const struct holding *h = value;
-        if (str_eq(h->uid, object_uid(&v->install)) || h->is_leaving || !h->now || !str_eq(h->label, label))
+        if (h->is_leaving || !str_eq(h->label, label))
             continue;
-        bool is_known = false;
-        vec_each(others, p)
-        {
-            is_known |= *p == h->now;
-        }
-        if (!is_known)
-            *vec_push(v->a, others) = package_ref(h->now);
+        bool is_given_up = h->is_reserved && str_eq(h->uid, object_uid(&v->install));
+        if (h->now && !is_given_up)
+            add_other(v, others, h->now);
+        if (h->old && str_eq(plan_family_label(v->a, h->old->family), label))
+            add_other(v, others, h->old);
     }
     map_set(&v->s->deciding, label, v);
     return true;
@@ -235,7 +256,8 @@ static void say(struct visit *v, const struct package *p, const struct json *rec
     r->digest = p->digest;
     r->version = p->version;
     r->record = *record;
-    if (installed.n && !str_eq(digest, p->digest)) {
+    if (installed.n && !(str_eq(digest, p->digest) && str_eq(json_get_text(was, S("version")), p->version) &&
+                         str_eq(family_of(v->a, installed), p->family))) {
         r->old_package = installed;
         r->old_digest = digest;
     } else {
@@ -258,8 +280,7 @@ static void take(struct visit *v, const struct holding *h, const struct package 
 
 static bool is_same(const struct holding *h, const struct package *p, const struct json *record)
 {
-    return h && h->now && !h->is_leaving && !h->is_reserved && str_eq(h->now->digest, p->digest) &&
-           str_eq(h->now->version, p->version) && str_eq(h->record, object_uid(record));
+    return has_package(h, p) && !h->is_reserved && str_eq(h->record, object_uid(record));
 }
 
 static int say_accepted(struct visit *v, const struct package *p, struct err *err)
@@ -352,8 +373,7 @@ int accept_package(struct visit *v, const struct package *p, const struct plan *
     int code = 0;
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
-    bool may =
-        h && h->now && !h->is_leaving && str_eq(h->now->digest, p->digest) && str_eq(h->now->version, p->version);
+    bool may = has_package(h, p);
     if (!may)
         code = decide(v, p, label, findings, &may, err);
     installs_unlock(v->s);

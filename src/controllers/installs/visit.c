@@ -272,7 +272,8 @@ static int install(struct visit *v, struct pull *pull, struct findings *findings
         int code = try(v, pull->wanted, findings, err);
         if (code < 0 || !findings->list.n)
             return code;
-        if (running && str_eq(running->digest, pull->wanted->digest) && str_eq(running->version, pull->wanted->version))
+        if (running && str_eq(running->digest, pull->wanted->digest) &&
+            str_eq(running->version, pull->wanted->version) && str_eq(running->family, pull->wanted->family))
             running =
                 NULL; /* what runs is refused by now: there is nothing else to fall back on, and nothing is undone */
     }
