@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Installs among people who do not trust each other: nobody loses data, rights or a turn by what somebody else asks for.
+
+usage: package_trust_test.py REEVE [TEST…]
+"""
+import os
+import shutil
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from package_work import CRDS, MERGE, RBAC, Packages, condition, crd, deployment, files, image, path_of, wait_for  # noqa: E402
+from reeve_server import Server, Tap  # noqa: E402
+
+PI, CPI = 'PackageInstall', 'ClusterPackageInstall'
+DELETE = {'metadata': {'annotations': {'packages.crossplane.io/delete-instances': 'true'}}}
+
+
+class World(Packages):
+    """Packages that people make up as they go, each with one kind of its own."""
+
+    def package(self, name, version='1.0', definitions=None, **more):
+        definitions = [crd(name + 's', name + '.example.org')] if definitions is None else definitions
+        self.layout.add('acme/%s:%s' % (name, version), image(files(definitions, version=version, **more)))
+
+    def instance(self, plural, namespace, name, version='v1alpha1'):
+        group = plural[:-1] + '.example.org'
+        self.must('POST', '/apis/%s/%s/namespaces/%s/%s' % (group, version, namespace, plural), {
+            'apiVersion': '%s/%s' % (group, version), 'kind': plural[:-1].title(), 'metadata': {'name': name}})
+
+    def reconnect(self):
+        self.connection = self.server.connect(120)
+
+    def has(self, path):
+        return self.ask('GET', path)[0] == 200
+
+    def has_instance(self, plural, namespace, name):
+        return self.has('/apis/%s.example.org/v1alpha1/namespaces/%s/%s/%s' % (plural[:-1], namespace, plural, name))
+
+    def reason(self, kind, namespace, name, reason, of='Ready'):
+        return self.wait(kind, namespace, name, lambda one: condition(one, of)['reason'] == reason, 'never ' + reason)
+
+
+def editors_delete_only_their_own(world):
+    """Whoever may delete an install of her namespace has no rights to objects of others."""
+    for namespace in ('mine', 'theirs'):
+        world.namespace(namespace)
+    world.package('note')
+    for namespace in ('mine', 'theirs'):
+        world.install(PI, namespace, 'note', 'acme/note:1.0')
+    for namespace in ('mine', 'theirs'):
+        world.ready(PI, namespace, 'note')
+        world.instance('notes', namespace, 'one')
+    world.remove(PI, 'theirs', 'note')
+    world.gone(PI, 'theirs', 'note')  # their objects stay, as long as somebody has the kind
+    assert world.has_instance('notes', 'theirs', 'one')
+    world.must('PATCH', path_of(PI, 'mine', 'note'), DELETE, MERGE)
+    world.remove(PI, 'mine', 'note')
+    wait_for('mine to go', lambda: not world.has_instance('notes', 'mine', 'one'))
+    install = world.wait(PI, 'mine', 'note', lambda one: condition(one, 'Synced')['reason'] == 'InUse', 'never InUse')
+    assert '1 in theirs' in condition(install, 'Synced')['message'], install
+    assert world.has_instance('notes', 'theirs', 'one')
+
+
+def who_holds_a_package_keeps_it(world):
+    """An install that is older, and has something else, does not take the place of one that has the package."""
+    world.package('first', cluster=True)
+    world.package('second', cluster=True)
+    world.install(CPI, '', 'older', 'acme/first:1.0')
+    world.ready(CPI, '', 'older')
+    world.install(CPI, '', 'younger', 'acme/second:1.0')
+    world.ready(CPI, '', 'younger')
+    world.upgrade(CPI, '', 'older', 'acme/second:1.0')
+    install = world.reason(CPI, '', 'older', 'Blocked')
+    assert 'AlreadyInstalled' in condition(install, 'Ready')['message'], install
+    assert world.get(CPI, '', 'younger')['status']['installedPackage'] == 'acme/second:1.0'
+    assert condition(world.get(CPI, '', 'younger'), 'Ready')['reason'] == 'Available'
+
+
+def kinds_that_no_version_serves_are_not_taken_for_empty(world):
+    """Somebody stopped serving a kind while Reeve was not looking; its objects are still in the store."""
+    world.namespace('shop')
+    world.package('order')
+    world.install(PI, 'shop', 'order', 'acme/order:1.0')
+    world.ready(PI, 'shop', 'order')
+    world.instance('orders', 'shop', 'one')
+    world.server.stop()
+    world.server.start(None, '--no-controllers')
+    world.reconnect()
+    world.must('PATCH', CRDS + '/orders.order.example.org', [
+        {'op': 'replace', 'path': '/spec/versions/0/served', 'value': False}], {'Content-Type': 'application/json-patch+json'})
+    world.remove(PI, 'shop', 'order')
+    world.server.stop()
+    world.layout.remove('acme/order:1.0')  # so that nobody can put the kind right
+    shutil.rmtree(os.path.join(world.server.data, 'packages', 'cache'))
+    world.server.start()
+    world.reconnect()
+    install = world.reason(PI, 'shop', 'order', 'InUse', 'Synced')
+    assert 'orders that no version serves' in condition(install, 'Synced')['message'], install
+    assert world.has(CRDS + '/orders.order.example.org')
+
+
+def status_is_not_for_people(world):
+    world.namespace('forged')
+    world.must('POST', path_of(PI, 'forged'), {
+        'apiVersion': 'packages.crossplane.io/v1alpha1', 'kind': PI, 'metadata': {'name': 'x'},
+        'spec': {'package': 'acme/nothing:1'},
+        'status': {'installedPackage': 'acme/note:1.0', 'resolvedPackage': 'sha256:' + 'a' * 64}})
+    install = world.reason(PI, 'forged', 'x', 'PullFailed')
+    assert 'installedPackage' not in install['status'], install
+
+
+def what_an_upgrade_leaves_goes_with_the_install(world):
+    world.namespace('moving')
+    world.package('from')
+    world.package('into')
+    world.install(PI, 'moving', 'it', 'acme/from:1.0')
+    world.ready(PI, 'moving', 'it')
+    world.must('POST', RBAC + 'clusterroles', {'metadata': {'name': 'package:acme:into:1.0:admin'}, 'rules': []})
+    world.upgrade(PI, 'moving', 'it', 'acme/into:1.0')
+    world.reason(PI, 'moving', 'it', 'ApplyFailed', 'Installed')
+    world.remove(PI, 'moving', 'it')
+    world.gone(PI, 'moving', 'it')
+    wait_for('roles of acme/from to go', lambda: not world.has(RBAC + 'clusterroles/package:acme:from:1.0:admin'))
+    wait_for('CRD of acme/from to go', lambda: not world.has(CRDS + '/froms.from.example.org'))
+
+
+def a_record_that_is_deleted_comes_back(world):
+    world.namespace('shelf')
+    world.package('book', install=deployment())
+    world.install(PI, 'shelf', 'book', 'acme/book:1.0')
+    world.ready(PI, 'shelf', 'book')
+    record = '/apis/packages.crossplane.io/v1alpha1/namespaces/shelf/packages/book'
+    uid = world.must('GET', record)['metadata']['uid']
+    world.must('DELETE', record)
+    wait_for('a new record', lambda: world.ask('GET', record)[1].get('metadata', {}).get('uid') not in (uid, None))
+    account = '/api/v1/namespaces/shelf/serviceaccounts/book'
+    wait_for('objects of the new record', lambda: world.ask('GET', account)[1].get('metadata', {}).get(
+        'labels', {}).get('packages.crossplane.io/record') == world.must('GET', record)['metadata']['uid'])
+    world.ready(PI, 'shelf', 'book')
+
+
+def an_upgrade_that_does_not_fit_is_refused(world):
+    """Objects of the version that is installed are there: one that gives their fields other types cannot take its place."""
+    world.namespace('narrow')
+    world.package('thing')
+    narrow = crd('things', 'thing.example.org')
+    narrow['spec']['versions'][0]['schema']['openAPIV3Schema']['properties']['spec']['properties']['size']['type'] = 'string'
+    world.package('thing', '2.0', [narrow])
+    world.install(PI, 'narrow', 'thing', 'acme/thing:1.0')
+    world.ready(PI, 'narrow', 'thing')
+    world.upgrade(PI, 'narrow', 'thing', 'acme/thing:2.0')
+    install = world.reason(PI, 'narrow', 'thing', 'Blocked')
+    assert 'CRDConflict' in condition(install, 'Ready')['message'] and 'size' in condition(install, 'Ready')['message'], install
+    assert install['status']['installedPackage'] == 'acme/thing:1.0', install
+    world.upgrade(PI, 'narrow', 'thing', 'acme/thing:1.0')
+    world.reason(PI, 'narrow', 'thing', 'Available')
+
+
+def the_same_image_by_another_name_is_another_package(world):
+    """Roles are named after the package: those of one are of no use to the other."""
+    world.namespace('renamed')
+    for name, definitions in ('label', [crd('labels', 'label.example.org')]), ('empty', []):
+        contents = image(files(definitions))
+        for owner in ('acme', 'other'):
+            world.layout.add('%s/%s:1.0' % (owner, name), contents)
+        world.install(PI, 'renamed', name, 'acme/%s:1.0' % name)
+        world.ready(PI, 'renamed', name)
+        world.upgrade(PI, 'renamed', name, 'other/%s:1.0' % name)
+    install = world.reason(PI, 'renamed', 'label', 'Blocked')
+    assert 'belongs to package acme:label' in condition(install, 'Ready')['message'], install
+    world.wait(PI, 'renamed', 'empty', lambda one: one['status']['installedPackage'] == 'other/empty:1.0')
+    world.ready(PI, 'renamed', 'empty')
+    assert world.has(RBAC + 'clusterroles/package:other:empty:1.0:system')
+    wait_for('roles of acme/empty to go', lambda: not world.has(RBAC + 'clusterroles/package:acme:empty:1.0:system'))
+
+
+def somebody_new_by_an_old_name(world):
+    """The finalizer was taken off by hand, and another install took the name at once."""
+    world.namespace('reborn')
+    world.package('phoenix')
+    world.install(PI, 'reborn', 'it', 'acme/phoenix:1.0')
+    world.ready(PI, 'reborn', 'it')
+    path = path_of(PI, 'reborn', 'it')
+    world.package('ash')
+    for _ in range(5):
+        world.remove(PI, 'reborn', 'it')
+        world.ask('PATCH', path, {'metadata': {'finalizers': None}}, MERGE)
+        world.install(PI, 'reborn', 'it', 'acme/ash:1.0')
+        world.ready(PI, 'reborn', 'it')
+        wait_for('roles of acme/phoenix to go', lambda: not world.has(RBAC + 'clusterroles/package:acme:phoenix:1.0:admin'))
+        world.upgrade(PI, 'reborn', 'it', 'acme/phoenix:1.0')
+        world.ready(PI, 'reborn', 'it')
+
+
+TESTS = [editors_delete_only_their_own, who_holds_a_package_keeps_it, kinds_that_no_version_serves_are_not_taken_for_empty,
+         status_is_not_for_people, what_an_upgrade_leaves_goes_with_the_install, a_record_that_is_deleted_comes_back,
+         an_upgrade_that_does_not_fit_is_refused, the_same_image_by_another_name_is_another_package, somebody_new_by_an_old_name]
+
+
+def main():
+    tap = Tap()
+    server = Server(sys.argv[1])
+    server.start()
+    try:
+        world = World(server)
+        for test in TESTS:
+            if len(sys.argv) < 3 or test.__name__ in sys.argv[2:]:
+                tap.run(test.__name__.replace('_', ' '), test, world)
+        server.stop()
+    finally:
+        server.remove()
+    return tap.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
