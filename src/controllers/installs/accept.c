@@ -92,9 +92,32 @@ static void check_rival(struct visit *v, str family, size_t lane, const struct j
                  STR(visit_title(v->a, l, object_namespace(other), object_name(other))));
 }
 
+/* Whether another install of this name, of another kind, has its controller in the same place: the account would serve both. */
+static void check_namesakes(struct visit *v, const struct lane *l, struct findings *findings)
+{
+    struct items items ITEMS_SCOPE = informer_list(l->installs, l->is_cluster ? (str){0} : v->asked.namespace);
+    for (size_t k = 0; k < items.n; k++) {
+        if (!str_eq(item_name(items.p[k]), object_name(&v->install)))
+            continue;
+        struct json other = item_tree(v->a, items.p[k]);
+        struct findings ignored = {.arena = v->a};
+        struct plan_install theirs;
+        plan_install_read(v->a, l->dialect, &other, &theirs, &ignored);
+        if (str_eq(theirs.namespace, v->asked.namespace) &&
+            comes_before(&other, (size_t)(l - v->s->lanes), &v->install, (size_t)(v->lane - v->s->lanes)))
+            findings_add(findings, S("Conflict"), "ServiceAccount \"%.*s\" of namespace %.*s is that of %.*s",
+                         STR(theirs.name), STR(theirs.namespace),
+                         STR(visit_title(v->a, l, object_namespace(&other), theirs.name)));
+    }
+}
+
 void accept_check_place(struct visit *v, struct findings *findings)
 {
     str family = family_of(v->a, v->asked.image);
+    for (size_t i = 0; i < LANES; i++) {
+        if (&v->s->lanes[i] != v->lane)
+            check_namesakes(v, &v->s->lanes[i], findings);
+    }
     for (size_t i = 0; i < LANES; i++) {
         const struct lane *l = &v->s->lanes[i];
         if (l->is_cluster != v->lane->is_cluster)
@@ -370,13 +393,18 @@ int accept_package(struct visit *v, const struct package *p, const struct plan *
                    struct accepted *ret, struct err *err)
 {
     str label = plan_family_label(v->a, p->family);
-    int code = 0;
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
     bool may = has_package(h, p);
-    if (!may)
-        code = decide(v, p, label, findings, &may, err);
     installs_unlock(v->s);
+    int code = may ? 0 : own_check(v, plan, label, findings, err);
+    if (code < 0 || findings->list.n)
+        return code;
+    if (!may) {
+        installs_lock(v->s);
+        code = decide(v, p, label, findings, &may, err);
+        installs_unlock(v->s);
+    }
     return code == 0 && may ? hold(v, p, plan, label, ret, err) : code;
 }
 

@@ -205,6 +205,8 @@ struct own_work {
 
 int own_plan(struct visit *v, const struct json *record, const struct plan *plan, struct own_work *ret,
              struct err *err);
+/* Whether somebody else's objects have the names of what would be written: a finding for each. */
+int own_check(struct visit *v, const struct plan *plan, str label, struct findings *findings, struct err *err);
 /* Steps [from, to). */
 int own_run(struct visit *v, const struct json *record, const struct own_work *work, size_t from, size_t to,
             struct err *err);

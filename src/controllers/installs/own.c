@@ -67,14 +67,18 @@ static void add_cached(struct visit *v, objects *have, str uid)
     }
 }
 
-static bool is_cached(struct visit *v, const struct json *object)
+static bool has_namesake(const objects *have, const struct json *object)
 {
-    const struct item *item = informer_get(v->s->own[kind_of(object)], object_namespace(object), object_name(object));
-    item_unref(item);
-    return item != NULL;
+    vec_each(have, o)
+    {
+        if (str_eq(o->resource.kind, object_kind(object)) && str_eq(object_name(o->object), object_name(object)) &&
+            str_eq(object_namespace(o->object), object_namespace(object)))
+            return true;
+    }
+    return false;
 }
 
-/* The caches only have what is labelled: what they do not have may still be there, and be somebody else's. */
+/* What has a wanted name and is not known to be ours: nobody's, or another record's, and caches may be behind. */
 static int add_live(struct visit *v, objects *have, const struct json *object, struct err *err)
 {
     struct json *live = ARENA_NEW(v->a, struct json);
@@ -105,7 +109,7 @@ int own_plan(struct visit *v, const struct json *record, const struct plan *plan
     add_cached(v, &have, object_uid(record));
     vec_each(&wants, w)
     {
-        int code = is_cached(v, w->object) ? 0 : add_live(v, &have, w->object, err);
+        int code = has_namesake(&have, w->object) ? 0 : add_live(v, &have, w->object, err);
         if (code < 0)
             return code;
     }
@@ -127,6 +131,39 @@ int own_run(struct visit *v, const struct json *record, const struct own_work *w
     part.p += from;
     part.n = to - from;
     return applyset_run(v->r->client, v->a, &set, &part, NULL, err);
+}
+
+/* ---- Before anything is written. ---- */
+
+/* A role that others share has its family's label. */
+static int check_shared_role(struct visit *v, const struct json *role, str label, struct findings *findings,
+                             struct err *err)
+{
+    struct json there;
+    struct client_ref ref = {.resource = &own_resources[OWN_CLUSTER_ROLE], .name = object_name(role)};
+    int code = 0;
+    if (!informer_read(v->s->roles, v->a, (str){0}, ref.name, &there))
+        code = client_get(v->r->client, v->a, &ref, &there, err);
+    if (code == 0 && !str_eq(object_label(&there, S(LABEL_FAMILY)), label))
+        findings_add(findings, S("Conflict"), "ClusterRole \"%.*s\" exists already, and no package brought it",
+                     STR(ref.name));
+    return code == ERR_NOT_FOUND ? 0 : code;
+}
+
+int own_check(struct visit *v, const struct plan *plan, str label, struct findings *findings, struct err *err)
+{
+    struct json record = json_null();
+    struct own_work work;
+    str namespace = v->lane->is_cluster ? (str){0} : object_namespace(&v->install);
+    (void)informer_read(v->lane->records, v->a, namespace, object_name(&v->install), &record);
+    int code = own_plan(v, &record, plan, &work, err);
+    for (size_t i = 0; code == 0 && i < work.plan.n; i++) {
+        if (work.plan.p[i].action == APPLYSET_CONFLICT)
+            findings_add(findings, S("Conflict"), "%.*s", STR(work.plan.p[i].text));
+    }
+    for (size_t i = 0; code == 0 && !v->lane->dialect->has_own_role && i < plan->n_roles; i++)
+        code = check_shared_role(v, &plan->roles[i], label, findings, err);
+    return code;
 }
 
 /* ---- Going. ---- */
