@@ -272,7 +272,6 @@ int oci_registry_open(const struct oci_registry_place *place, struct oci_registr
     const struct web_options options = {
         .curl = &place->curl,
         .ca = place->ca,
-        .proxy = place->proxy,
         .ports = place->ports,
         .n_ports = place->n_ports,
         .deadline_ns = clock_system.mono_ns(NULL) + place->timeout_ns,

@@ -26,8 +26,8 @@ struct oci_registry_place {
     str host;                           /* for texts */
     str repository;                     /* "acme/wordpress" */
     str user, password, identity_token; /* empty: none */
-    str ca, proxy;
-    const uint16_t *ports; /* that may be connected to */
+    str ca;                             /* PEM */
+    const uint16_t *ports;              /* that may be connected to */
     size_t n_ports;
     int64_t timeout_ns;
     bool may_push; /* ask for that right as well */

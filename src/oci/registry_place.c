@@ -106,7 +106,6 @@ int oci_registry_place(struct arena *a, const struct oci_request *request, const
         .user = auth.user,
         .password = auth.password,
         .identity_token = auth.identity_token,
-        .proxy = request->proxy,
         .timeout_ns = request->timeout_ns,
         .may_push = request->op == OCI_PUSH,
     };

@@ -53,7 +53,6 @@ void oci_request_encode(struct buf *b, const struct oci_request *r)
     add_text(b, "store", r->store);
     add_text(b, "directory", r->directory);
     add_text(b, "caFile", r->ca_file);
-    add_text(b, "proxy", r->proxy);
     add_texts(b, "auths", r->auths.p, r->auths.n);
     add_mirrors(b, r);
     add_texts(b, "have", r->have.p, r->have.n);
@@ -118,7 +117,7 @@ int oci_request_decode(struct arena *a, str text, struct oci_request *ret, struc
     if (op < 0 || policy < 0 || !json_to_int(json_get(&o, S("timeoutNanoseconds")), &r.timeout_ns) ||
         r.timeout_ns <= 0 || !take_text(&o, S("reference"), &r.reference) || !take_text(&o, S("store"), &r.store) ||
         !take_text(&o, S("directory"), &r.directory) || !take_text(&o, S("caFile"), &r.ca_file) ||
-        !take_text(&o, S("proxy"), &r.proxy) || !take_lists(a, &o, &r))
+        !take_lists(a, &o, &r))
         return err_set(err, ERR_BAD_REQUEST, "read request: it makes no sense");
     r.op = (enum oci_op)op;
     r.policy = (enum fetch_policy)policy;

@@ -26,7 +26,6 @@ struct oci_request {
     str store;     /* a directory; empty: none */
     str directory; /* of what to build */
     str ca_file;   /* empty: the system's */
-    str proxy;     /* a URL, of https or of this machine, its port among ports; empty: none */
     VEC(str) auths;
     VEC(struct fetch_mirror) mirrors;
     VEC(str) have;       /* digests whose lines are known: these are only named */

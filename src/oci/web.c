@@ -29,7 +29,6 @@ struct web {
     const struct curl *curl;
     CURL *easy;
     struct known_place *places;
-    const struct place *proxy;
 };
 
 /* One exchange under way. */
@@ -118,11 +117,6 @@ static int check_target(struct web *w, struct arena *a, CURLU *url, enum place_c
                        STR(str_upto(port_text, 10)));
     if (!ret->is_plain && w->options.ca.n == 0)
         return err_set(err, ERR_FORBIDDEN, "%.*s: there are no certificates to trust for https", STR(host));
-    if (w->proxy && !place_is_local_name(host)) {
-        ret->place = w->proxy;
-        ret->class = PLACE_PUBLIC;
-        return 0;
-    }
     int code = find_place(w, host, (uint16_t)port, least, &ret->place, err);
     ret->class = code < 0 ? PLACE_NEVER : ret->place->class;
     return code;
@@ -154,19 +148,9 @@ int web_open(const struct web_options *options, struct web **ret, struct err *er
     w->options = *options;
     w->curl = options->curl;
     w->easy = w->curl->init();
-    int code = w->easy ? 0 : err_set(err, ERR_UNAVAILABLE, "libcurl does not start");
-    if (code == 0 && options->proxy.n) {
-        struct web_target proxy = {0};
-        struct web_options plain = *options;
-        plain.proxy = (str){0};
-        w->options = plain;
-        code = web_target(w, &w->arena, options->proxy, (str){0}, PLACE_THIS, &proxy, err);
-        w->options = *options;
-        w->proxy = code < 0 ? NULL : proxy.place;
-    }
-    if (code < 0) {
+    if (w->easy == NULL) {
         web_close(w);
-        return err_wrap(err, "proxy");
+        return err_set(err, ERR_UNAVAILABLE, "libcurl does not start");
     }
     *ret = w;
     return 0;
@@ -350,7 +334,7 @@ static void set_limits(struct exchange *x)
     SET(x, CURLOPT_FOLLOWLOCATION, 0L);
     SET(x, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
     SET(x, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    SET(x, CURLOPT_PROXY, x->w->proxy == x->request->target->place ? str_cstr(x->a, x->w->options.proxy) : "");
+    SET(x, CURLOPT_PROXY, ""); /* none */
     if (x->w->options.ca.n) {
         struct curl_blob ca = {(char *)(uintptr_t)x->w->options.ca.p, x->w->options.ca.n, CURL_BLOB_NOCOPY};
         SET(x, CURLOPT_CAINFO_BLOB, &ca);

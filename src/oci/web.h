@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: single HTTP exchanges, on libcurl: HTTP/1.1, no redirects, no cookies, no proxies but one that was given, bounded everywhere.
+/* What: single HTTP exchanges, on libcurl: HTTP/1.1, no redirects, no cookies, no proxies, bounded everywhere.
  * Owns: connections, which are used again; the addresses of hosts, each looked up once.
  * Threads: one.
  * Errors: ERR_UNAVAILABLE and ERR_TIMEOUT for what may pass, ERR_FORBIDDEN for places we do not go to and certificates we do not
@@ -15,8 +15,7 @@ struct web;
 
 struct web_options {
     const struct curl *curl;
-    str ca;    /* PEM */
-    str proxy; /* a URL; empty: none */
+    str ca; /* PEM */
     const uint16_t *ports;
     size_t n_ports;      /* that may be connected to */
     int64_t deadline_ns; /* on the monotonic clock */
@@ -33,7 +32,7 @@ struct web_target {
     str authority; /* scheme, host and port: where credentials belong */
     bool is_plain;
     enum place_class class;
-    const struct place *place; /* of the host, or of the proxy */
+    const struct place *place;
 };
 
 /* url may be relative to base (empty: then not). least: of the place that named it; PLACE_THIS for what we were told ourselves. */
