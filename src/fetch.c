@@ -152,8 +152,7 @@ static int enter(struct task *t, struct err *err)
         .cpu_seconds = CPU_SECONDS,
         .file_bytes = FILE_MAX,
     };
-    struct sandbox_report report;
-    return sandbox_enter(&box, &report, err);
+    return sandbox_enter(&box, err);
 }
 
 /* ---- Pull: the files of a package, as lines. ---- */

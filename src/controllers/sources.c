@@ -2,6 +2,8 @@
 #include "controllers/sources.h"
 
 #include "base/arena.h"
+#include "base/log.h"
+#include "oci/landlock.h"
 
 #include <stdlib.h>
 
@@ -28,7 +30,21 @@ static const char *default_cache(struct arena *a)
     return home && home[0] == '/' ? str_cstr(a, str_fmt(a, "%s/.cache/reeve", home)) : NULL;
 }
 
-int package_sources_open(const struct package_sources *s, struct fetcher **ret, struct err *err)
+/* An old kernel is no reason not to start, but one to know of. */
+static void tell_walls(const struct log *log)
+{
+    int version = landlock_version();
+    const char *text = "packages are opened in a sandbox";
+    if (version < 0)
+        text = "no package can be opened: the kernel does not say whether it has landlock";
+    else if (version == 0)
+        text = "packages are opened in a sandbox without landlock: the kernel has none";
+    else if (version < LANDLOCK_PORTS)
+        text = "packages are opened in a sandbox that does not restrict ports: landlock of this kernel is too old";
+    log_line(log, version < LANDLOCK_PORTS ? LOG_WARN : LOG_INFO, text, LOG_INT("landlock", version));
+}
+
+int package_sources_open(const struct package_sources *s, const struct log *log, struct fetcher **ret, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct fetcher_options options = {.store = s->store,
@@ -39,5 +55,8 @@ int package_sources_open(const struct package_sources *s, struct fetcher **ret, 
     if (!options.cache)
         return err_set(err, ERR_INVALID, "HOME is not set: say --package-cache DIR");
     int code = fetcher_new(&options, ret, err);
-    return code < 0 ? err_wrap(err, "prepare to pull packages") : 0;
+    if (code < 0)
+        return err_wrap(err, "prepare to pull packages");
+    tell_walls(log);
+    return 0;
 }

@@ -7,6 +7,8 @@
 
 #include "oci/fetch.h"
 
+struct log;
+
 enum { PACKAGE_MIRRORS = 32 };
 
 struct package_sources {
@@ -24,4 +26,5 @@ struct package_sources {
 
 /* "docker.io/library=mirror.example.org/hub" */
 int package_sources_add_mirror(struct package_sources *s, const char *text, struct err *err);
-int package_sources_open(const struct package_sources *s, struct fetcher **ret, struct err *err);
+/* Says in the log how far the kernel helps to keep strangers' images apart from the rest. */
+int package_sources_open(const struct package_sources *s, const struct log *log, struct fetcher **ret, struct err *err);

@@ -82,7 +82,7 @@ static int open_fetcher(struct manager *m, struct err *err)
 {
     for (size_t i = 0; i < m->options.n_rows; i++) {
         if (strcmp(m->options.rows[i]->name, "installs") == 0)
-            return package_sources_open(&m->options.packages, &m->fetcher, err);
+            return package_sources_open(&m->options.packages, &m->log, &m->fetcher, err);
     }
     return 0;
 }

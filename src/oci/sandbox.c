@@ -2,6 +2,7 @@
 #include "oci/sandbox.h"
 
 #include "base/arena.h"
+#include "oci/landlock.h"
 #include "oci/syscalls.h"
 
 #include <errno.h>
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 /* ---- Landlock. The headers may be older than the kernel that runs us, so what came later is named here. ---- */
-
-enum { ABI_REFER = 2, ABI_TRUNCATE = 3, ABI_NET = 4, ABI_IOCTL = 5, ABI_SCOPE = 6 };
 
 #define FS_READ_FILE (UINT64_C(1) << 2)
 #define FS_READ_DIR (UINT64_C(1) << 3)
@@ -45,21 +44,21 @@ static int failed(struct err *err, const char *what)
     return err_set(err, ERR_INTERNAL, "sandbox: %s: %m", what);
 }
 
-static struct ruleset_attr handled_by(int abi, size_t *ret_size)
+static struct ruleset_attr handled_by(int version, size_t *ret_size)
 {
     struct ruleset_attr attr = {.fs = FS_ALL_V1};
     *ret_size = sizeof attr.fs;
-    if (abi >= ABI_REFER)
+    if (version >= LANDLOCK_REFER)
         attr.fs |= FS_REFER;
-    if (abi >= ABI_TRUNCATE)
+    if (version >= LANDLOCK_TRUNCATE)
         attr.fs |= FS_TRUNCATE;
-    if (abi >= ABI_IOCTL)
+    if (version >= LANDLOCK_IOCTL)
         attr.fs |= FS_IOCTL_DEV;
-    if (abi >= ABI_NET) {
+    if (version >= LANDLOCK_PORTS) {
         attr.net = NET_BIND | NET_CONNECT;
         *ret_size = offsetof(struct ruleset_attr, scoped);
     }
-    if (abi >= ABI_SCOPE) {
+    if (version >= LANDLOCK_SCOPES) {
         attr.scoped = SCOPE_ALL;
         *ret_size = sizeof attr;
     }
@@ -98,17 +97,13 @@ static int allow_all(int rules, const struct sandbox *s, const struct ruleset_at
     return 0;
 }
 
-static int restrict_access(const struct sandbox *s, int *ret_abi, struct err *err)
+static int restrict_access(const struct sandbox *s, struct err *err)
 {
     size_t size;
-    int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-    if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP)) {
-        *ret_abi = 0;
-        return 0;
-    }
-    if (abi < 1)
-        return failed(err, "ask for landlock");
-    struct ruleset_attr handled = handled_by(abi, &size);
+    int version = landlock_version();
+    if (version <= 0)
+        return version == 0 ? 0 : failed(err, "ask for landlock");
+    struct ruleset_attr handled = handled_by(version, &size);
     int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, size, 0);
     if (rules < 0)
         return failed(err, "make rules of landlock");
@@ -116,7 +111,6 @@ static int restrict_access(const struct sandbox *s, int *ret_abi, struct err *er
     if (code == 0 && syscall(SYS_landlock_restrict_self, rules, 0) < 0)
         code = failed(err, "put landlock up");
     close(rules);
-    *ret_abi = abi;
     return code;
 }
 
@@ -156,12 +150,12 @@ void sandbox_clear(void)
     clearenv(); /* NOLINT(concurrency-mt-unsafe): there is one thread */
 }
 
-int sandbox_enter(const struct sandbox *s, struct sandbox_report *ret, struct err *err)
+int sandbox_enter(const struct sandbox *s, struct err *err)
 {
     const struct syscalls_use use = {.network = s->n_ports > 0, .write = s->write != NULL};
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return failed(err, "give up privileges");
-    int code = restrict_access(s, &ret->landlock, err);
+    int code = restrict_access(s, err);
     code = code < 0 ? code : set_limits(s, err);
     return code < 0 ? code : syscalls_restrict(&use, err);
 }

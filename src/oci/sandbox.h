@@ -10,7 +10,7 @@
  *   seccomp    system calls: those of a table; any other ends the process. No program can be run, no memory made executable
  *
  * A kernel without landlock (before 5.13, or switched off) leaves files to seccomp, which then lets none be opened for writing unless
- * the task writes. What was left out is told, so that whoever asks can know. */
+ * the task writes. Whoever runs us can know: oci/landlock.h. */
 #pragma once
 
 #include "base/err.h"
@@ -27,10 +27,6 @@ struct sandbox {
     uint64_t file_bytes; /* of a file that is written */
 };
 
-struct sandbox_report {
-    int landlock; /* version of its interface; 0: there is none */
-};
-
 /* Descriptors above 2 are closed, the environment is emptied, and the end of whoever started us is ours. First thing of all. */
 void sandbox_clear(void);
-int sandbox_enter(const struct sandbox *s, struct sandbox_report *ret, struct err *err);
+int sandbox_enter(const struct sandbox *s, struct err *err);

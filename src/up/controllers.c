@@ -63,7 +63,7 @@ int up_controllers_start(const struct up_controllers_options *options, struct up
     c->control = control_new(&(struct control_options){options->loop, clock_system, options->random, options->log});
     c->reader = make_reader(c);
     *ret = c;
-    int code = package_sources_open(options->packages, &c->fetcher, err);
+    int code = package_sources_open(options->packages, options->log, &c->fetcher, err);
     if (code == 0)
         code = add_rows(c, err);
     if (code == 0)

@@ -204,12 +204,11 @@ static int probe(unsigned flags, int (*attempt)(void), uint64_t memory)
         .cpu_seconds = 20,
         .file_bytes = 1 << 20,
     };
-    struct sandbox_report report;
     struct err err;
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        if (sandbox_enter(&box, &report, &err) < 0)
+        if (sandbox_enter(&box, &err) < 0)
             _exit(NO_SANDBOX);
         _exit(attempt());
     }
