@@ -33,7 +33,8 @@ static const char usage[] =
     "      --timeout SECONDS   [300]\n"
     "  -h, --help              show this text\n"
     "\n"
-    "Registries are spoken to over https; on this machine (localhost, 127.0.0.1, [::1]) over plain http.\n"
+    "Registries are spoken to over https; on this machine (localhost, 127.0.0.1, [::1]) over plain http, but for port 443,\n"
+    "and unless a mirror says so: --mirror localhost:5000=https://localhost:5000.\n"
     "\n"
     "Exit code: 0 done, 1 it could not be done, 2 wrong usage.\n";
 

@@ -39,7 +39,8 @@ enum {
     FETCH_MAX_REFERENCE = 2048,
 };
 
-/* References that begin with prefix are asked for at location instead; of several the longest prefix counts. */
+/* References that begin with prefix are asked for at location instead; of several the longest prefix counts. A location on this
+ * machine is spoken to over plain http, unless it begins with https://. */
 struct fetch_mirror {
     str prefix, location; /* "docker.io/library" → "mirror.example.org/hub" */
 };

@@ -6,7 +6,8 @@
  *         ERR_TOO_MANY_REQUESTS for what may pass by itself; ERR_TOO_LARGE; ERR_BAD_REQUEST for answers that make no sense. Texts
  *         name host and status, and what the registry said, in printable characters; never a credential.
  *
- * Where it goes: https only, plain http only on this machine. A redirect or a token service may be anywhere that is not more
+ * Where it goes: https only, plain http only on this machine (localhost, 127.x.x.x and ::1 without a mirror that says https, but
+ * for port 443). A redirect or a token service may be anywhere that is not more
  * private than the registry itself: this machine < private networks < the world; link-local addresses never; and only to port
  * 443, the registry's own, or one that was allowed. Each host is looked up once, and nothing else is connected to. Credentials
  * go to the registry they are for, and to the token service it names; never along with a redirect to another host. */

@@ -48,6 +48,14 @@ static str mirrored(struct arena *a, const struct oci_request *request, str name
                    STR(str_from(name, without_slashes(best->prefix).n)));
 }
 
+/* A mirror may say it. No object can: what is written there are references, which have no scheme. */
+static bool take_https(str *name)
+{
+    bool has = str_has_prefix(*name, S("https://"));
+    *name = str_from(*name, has ? S("https://").n : 0);
+    return has;
+}
+
 /* ---- Host and port. ---- */
 
 /* "host:port", "[::1]:5000", "host". */
@@ -86,6 +94,7 @@ int oci_registry_place(struct arena *a, const struct oci_request *request, const
     str name = mirrored(a, request, str_fmt(a, "%.*s/%.*s", STR(full.registry), STR(full.path))), host;
     struct auth auth;
     uint64_t port;
+    bool wants_https = take_https(&name);
     if (oci_reference_parse(name, &moved, err) < 0 || moved.tag.n || moved.digest.n)
         return err_set(err, ERR_BAD_REQUEST, "mirror of %.*s: \"%.*s\" is no place for an image", STR(full.text),
                        STR(name));
@@ -96,10 +105,11 @@ int oci_registry_place(struct arena *a, const struct oci_request *request, const
     if (!split_host(registry, &host, &port))
         return err_set(err, ERR_BAD_REQUEST, "\"%.*s\" is no registry", STR(registry));
     bool is_local = place_is_local_name(host), is_v6 = str_find_char(host, ':') >= 0;
+    bool is_plain = is_local && !wants_https && port != HTTPS_PORT;
     if (port == 0)
-        port = is_local ? HTTP_PORT : HTTPS_PORT;
+        port = is_plain ? HTTP_PORT : HTTPS_PORT;
     *ret = (struct oci_registry_place){
-        .url = str_fmt(a, is_v6 ? "%s://[%.*s]:%u" : "%s://%.*s:%u", is_local ? "http" : "https", STR(host),
+        .url = str_fmt(a, is_v6 ? "%s://[%.*s]:%u" : "%s://%.*s:%u", is_plain ? "http" : "https", STR(host),
                        (unsigned)port),
         .host = moved.registry,
         .repository = moved.path,

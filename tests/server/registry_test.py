@@ -5,24 +5,17 @@
 usage: registry_test.py REEVE REEVE-FETCH"""
 import json
 import os
+import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from reeve_server import Tap  # noqa: E402
+from reeve_server import Server, Tap  # noqa: E402
 from registry_world import (Fetch, Folder, Image, Registry, TokenService, digest_of, docker_config,  # noqa: E402
-                            skopeo)
+                            htpasswd, skopeo, without_landlock)
 
 APP = b'title: WordPress\nversion: "1.0"\n'
 FILES = {'.registry/app.yaml': APP, '.registry/icon.svg': b'<svg/>', 'bin/controller': b'\x7fELF'}
-# "robot" with "top$ecret", as bcrypt
-HTPASSWD = 'robot:%s\n'
-
-
-def bcrypt(password):
-    """docker-registry takes nothing else; perl has the crypt of the C library."""
-    return subprocess.run(['perl', '-e', 'print crypt($ARGV[0], q($2b$05$abcdefghijklmnopqrstuu))', password],
-                          check=True, stdout=subprocess.PIPE).stdout.decode()
 
 
 class Tests:
@@ -95,6 +88,20 @@ class Tests:
         self.push(host, 'acme/one:1.0')
         self.fetch(host + '/acme/one:1.0', store=store, policy='IfNotPresent').good(self.image.digest)
 
+    def on_a_kernel_without_landlock(self):
+        """It works all the same, and is told."""
+        self.push(self.registry.host, 'acme/one:1.0')
+        self.fetch(self.registry.host + '/acme/one:1.0', preexec=without_landlock).good(self.image.digest)
+        for preexec, wanted in ((None, r'level=info msg="packages are opened in a sandbox" landlock=[4-9]'),
+                                (without_landlock, r'level=warn msg="packages are opened .* without landlock.*landlock=0')):
+            server = Server(self.reeve)
+            try:
+                server.start(preexec)
+                assert re.search(wanted, server.read_log()), server.read_log()
+                server.stop()
+            finally:
+                server.remove()
+
     # ---- With authentication. ----
 
     def secured(self, host, wanted, **more):
@@ -111,10 +118,7 @@ class Tests:
             self.fetch(name, auths=auths, **more).good(self.image.digest)
 
     def basic(self):
-        path = os.path.join(self.folder, 'htpasswd')
-        with open(path, 'w', encoding='ascii') as file:
-            file.write(HTPASSWD % bcrypt('top$ecret'))
-        registry = Registry(self.folder, {'htpasswd': {'realm': 'here', 'path': path}})
+        registry = Registry(self.folder, htpasswd(self.folder, 'robot', 'top$ecret'))
         try:
             self.push(registry.host, 'acme/one:1.0', None, '--dest-creds', 'robot:top$ecret')
             self.secured(registry.host, '401 Unauthorized')
@@ -132,9 +136,20 @@ class Tests:
             assert service.asked[-1][1]['scope'] == ['repository:acme/one:pull'], service.asked[-1]
             self.fetch(registry.host + '/acme/one:1.0', auths=[docker_config(registry.host, 'robot', 'top$ecret')]).bad(
                 'PullFailed', 'names a token service: 127.0.0.1: port %d is neither' % service.port, retry=False)
+            self.by_identity(registry.host, service)
         finally:
             registry.stop()
             service.stop()
+
+    def by_identity(self, host, service):
+        """An identity token goes to the token service, in the body, and nothing else does."""
+        auths = [json.dumps({'auths': {host: {'identitytoken': service.IDENTITY, 'auth': 'PHRva2VuPjo='}}})]
+        self.fetch(host + '/acme/one:1.0', auths=auths, ports=[service.port]).good(self.image.digest)
+        has_header, query = service.asked[-1]
+        assert not has_header and query['scope'] == ['repository:acme/one:pull'], service.asked[-1]
+        answer = self.fetch(host + '/acme/one:1.0', auths=[auths[0].replace('resh', 'used')], ports=[service.port]).bad(
+            'PullFailed', 'token service: 127.0.0.1 answered 401', retry=False)
+        assert 'ref used' not in json.dumps(answer.lines), answer.lines
 
     # ---- reeve package. ----
 
@@ -182,8 +197,8 @@ def main():
     with Folder() as folder:
         tests = Tests(sys.argv[1], sys.argv[2], folder)
         try:
-            for name in ('by_tag_and_digest', 'what_is_not_there', 'of_several_platforms', 'by_mirror', 'policies', 'basic',
-                         'token', 'built_and_pushed', 'several_pushed', 'wrong_words'):
+            for name in ('by_tag_and_digest', 'what_is_not_there', 'of_several_platforms', 'by_mirror', 'policies',
+                         'on_a_kernel_without_landlock', 'basic', 'token', 'built_and_pushed', 'several_pushed', 'wrong_words'):
                 tap.run(name.replace('_', ' '), getattr(tests, name))
         finally:
             tests.registry.stop()

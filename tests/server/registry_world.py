@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images, a real registry, a token service, and reeve-fetch: for the tests of what is between them."""
 import base64
+import ctypes
+import errno
 import gzip
 import hashlib
 import http.server
@@ -10,6 +12,8 @@ import os
 import re
 import shutil
 import socket
+import ssl
+import struct
 import subprocess
 import tarfile
 import tempfile
@@ -105,13 +109,40 @@ class Fetch:
     def __init__(self, program):
         self.program = program
 
-    def __call__(self, reference, op='pull', policy='Always', timeout=20, **more):
+    def __call__(self, reference, op='pull', policy='Always', timeout=20, preexec=None, **more):
         request = {'op': op, 'policy': policy, 'reference': reference, 'timeoutNanoseconds': int(timeout * 1e9), **more}
         done = subprocess.run([self.program], input=json.dumps(request).encode(), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=100, check=False)
+                              stderr=subprocess.PIPE, timeout=100, check=False, preexec_fn=preexec)
         complaints = done.stderr.decode('utf-8', 'replace')
         assert done.returncode == 0 and not complaints, (done.returncode, complaints)
         return Answer(done.stdout)
+
+
+def bcrypt(password):
+    """docker-registry takes nothing else; perl has the crypt of the C library."""
+    return subprocess.run(['perl', '-e', 'print crypt($ARGV[0], q($2b$05$abcdefghijklmnopqrstuu))', password],
+                          check=True, stdout=subprocess.PIPE).stdout.decode()
+
+
+def htpasswd(folder, user, password):
+    """What docker-registry's basic authentication is told."""
+    path = os.path.join(folder, 'htpasswd')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('%s:%s\n' % (user, bcrypt(password)))
+    return {'htpasswd': {'realm': 'here', 'path': path}}
+
+
+def without_landlock():
+    """To be run in a new process: for it, and all it runs, the kernel has none. The call has this number everywhere."""
+    class Program(ctypes.Structure):
+        _fields_ = [('n', ctypes.c_ushort), ('p', ctypes.c_char_p)]
+    landlock_create_ruleset, allow, fail = 444, 0x7fff0000, 0x00050000
+    code = b''.join(struct.pack('=HBBI', *row) for row in (
+        (0x20, 0, 0, 0), (0x15, 0, 1, landlock_create_ruleset), (0x06, 0, 0, fail | errno.ENOSYS), (0x06, 0, 0, allow)))
+    libc = ctypes.CDLL(None)
+    set_no_new_privs, set_seccomp, filtered = 38, 22, 2
+    assert libc.prctl(set_no_new_privs, 1, 0, 0, 0) == 0
+    assert libc.prctl(set_seccomp, filtered, ctypes.byref(Program(4, code)), 0, 0) == 0
 
 
 def docker_config(registry, user, password):
@@ -125,16 +156,49 @@ def free_port():
         return sock.getsockname()[1]
 
 
-class Registry:
-    """docker-registry on loopback."""
+class Authority:
+    """A CA, and what it certifies."""
 
-    def __init__(self, folder, auth=None):
+    KEY = ('-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes')
+
+    def __init__(self, folder, name='test'):
+        self.folder = tempfile.mkdtemp(dir=folder)
+        self.trust = self.path('trust')  # as skopeo wants it: a folder with nothing else in it
+        os.mkdir(self.trust)
+        self.file, self.key = os.path.join(self.trust, 'ca.crt'), self.path('ca.key')
+        self.openssl('req', '-x509', *self.KEY, '-keyout', self.key, '-out', self.file, '-subj', '/CN=' + name, '-days', '2')
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    @staticmethod
+    def openssl(*args):
+        done = subprocess.run(['openssl', *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        assert done.returncode == 0, done.stdout.decode()
+
+    def certify(self, name, names='DNS:localhost,IP:127.0.0.1', days=2):
+        """(certificate, key): files. Less than no days: it has expired."""
+        cert, key, request, more = (self.path(name + end) for end in ('.pem', '.key', '.csr', '.cnf'))
+        with open(more, 'w', encoding='ascii') as file:
+            file.write('subjectAltName=%s\n' % names)
+        self.openssl('req', '-new', *self.KEY, '-keyout', key, '-out', request, '-subj', '/CN=' + name)
+        self.openssl('x509', '-req', '-in', request, '-CA', self.file, '-CAkey', self.key, '-CAcreateserial', '-extfile', more,
+                     '-days', str(days), '-out', cert)
+        return cert, key
+
+
+class Registry:
+    """docker-registry on loopback; with a certificate and its key over TLS."""
+
+    def __init__(self, folder, auth=None, tls=None):
         self.folder = tempfile.mkdtemp(dir=folder)
         self.port = free_port()
         self.host = '127.0.0.1:%d' % self.port
         config = {'version': 0.1, 'log': {'level': 'error', 'accesslog': {'disabled': True}},
                   'storage': {'filesystem': {'rootdirectory': os.path.join(self.folder, 'data')}},
                   'http': {'addr': self.host, 'secret': 'x'}}
+        if tls:
+            config['http']['tls'] = {'certificate': tls[0], 'key': tls[1]}
         if auth:
             config['auth'] = auth
         path = os.path.join(self.folder, 'config.yml')
@@ -163,12 +227,39 @@ def skopeo(*args):
     return done.stdout
 
 
+class TlsServer(http.server.ThreadingHTTPServer):
+    """Handshakes are done by the thread of the connection, so that one that fails is nobody else's matter."""
+
+    daemon_threads = True
+
+    def __init__(self, handler, tls=None):
+        super().__init__(('127.0.0.1', 0), handler)
+        self.port = self.server_address[1]
+        self.context = None
+        if tls:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*tls)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def finish_request(self, request, client_address):
+        if self.context:
+            request = self.context.wrap_socket(request, server_side=True)
+        super().finish_request(request, client_address)
+
+    def handle_error(self, request, client_address):
+        pass  # who does not trust us hangs up
+
+    def stop(self):
+        self.shutdown()
+        self.server_close()
+
+
 class TokenService:
     """What docker-registry's token authentication wants: tokens signed by a key whose certificate it knows."""
 
-    USER, PASSWORD = 'robot', 'top$ecret'
+    USER, PASSWORD, IDENTITY = 'robot', 'top$ecret', 'ref resh+token'
 
-    def __init__(self, folder):
+    def __init__(self, folder, tls=None):
         self.folder = tempfile.mkdtemp(dir=folder)
         self.key, self.cert = os.path.join(self.folder, 'key.pem'), os.path.join(self.folder, 'cert.pem')
         subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', self.key, '-out', self.cert,
@@ -185,21 +276,32 @@ class TokenService:
                 want = 'Basic ' + base64.b64encode(('%s:%s' % (outer.USER, outer.PASSWORD)).encode()).decode()
                 given = self.headers.get('Authorization')
                 outer.asked.append((given is not None, query))
-                allowed = given == want
+                self.answer(given == want, 'token', query)
+
+            def do_POST(self):
+                """OAuth2: a refresh token is changed for an access token."""
+                length = int(self.headers['Content-Length'])
+                query = urllib.parse.parse_qs(self.rfile.read(length).decode(), strict_parsing=True)
+                outer.asked.append(('Authorization' in self.headers, query))
+                is_form = self.headers['Content-Type'] == 'application/x-www-form-urlencoded'
+                self.answer(is_form and query['grant_type'] == ['refresh_token'] and 'client_id' in query and
+                            query['refresh_token'] == [outer.IDENTITY], 'access_token', query)
+
+            def answer(self, allowed, name, query):
                 self.send_response(200 if allowed else 401)
                 self.end_headers()
                 if allowed:
-                    self.wfile.write(json.dumps({'token': outer.sign(query)}).encode())
+                    self.wfile.write(json.dumps({name: outer.sign(query)}).encode())
                 else:
                     self.wfile.write(b'{"errors":[{"code":"DENIED","message":"who are you?"}]}')
 
-        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = TlsServer(Handler, tls)
+        self.port = self.server.port
+        self.scheme = 'https' if tls else 'http'
 
     def auth(self):
-        return {'token': {'realm': 'http://127.0.0.1:%d/token' % self.port, 'service': 'registry', 'issuer': 'tokens',
-                          'rootcertbundle': self.cert}}
+        return {'token': {'realm': '%s://127.0.0.1:%d/token' % (self.scheme, self.port), 'service': 'registry',
+                          'issuer': 'tokens', 'rootcertbundle': self.cert}}
 
     def sign(self, query):
         def encode(data):
@@ -218,8 +320,7 @@ class TokenService:
         return (text + b'.' + encode(signature)).decode()
 
     def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.server.stop()
 
 
 class Folder:

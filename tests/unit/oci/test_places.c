@@ -193,6 +193,8 @@ static void images_are_where_the_longest_mirror_says(void **state)
         {S_INIT("docker.io"), S_INIT("hub.example.org:8443/proxy/")},
         {S_INIT("docker.io/library/"), S_INIT("lib.example.org")},
         {S_INIT("quay.example.org/te"), S_INIT("wrong.example.org")},
+        {S_INIT("localhost:5001"), S_INIT("https://localhost:5001")},
+        {S_INIT("tls.example.org"), S_INIT("https://127.0.0.1/tls")},
     };
     static const char *const rows[][3] = {
         {"busybox", "https://lib.example.org:443", "busybox"},
@@ -201,6 +203,9 @@ static void images_are_where_the_longest_mirror_says(void **state)
         {"localhost:5000/a/b", "http://localhost:5000", "a/b"},
         {"[::1]:5000/a/b", "http://[::1]:5000", "a/b"},
         {"127.0.0.1/a/b", "http://127.0.0.1:80", "a/b"},
+        {"localhost:443/a/b", "https://localhost:443", "a/b"},
+        {"localhost:5001/a/b", "https://localhost:5001", "a/b"},
+        {"tls.example.org/a", "https://127.0.0.1:443", "tls/a"},
     };
     struct arena a ARENA_SCOPE = {0};
     struct oci_request request = {.timeout_ns = 1};
@@ -219,6 +224,24 @@ static void images_are_where_the_longest_mirror_says(void **state)
     }
 }
 
+static void mirrors_are_places_not_addresses(void **state)
+{
+    static const char *const wrong[] = {
+        "http://127.0.0.1:5000", "ftp://x.example",       "https://https://x.example", "https://",
+        "x.example/a:1",         "https://user@x.example"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct arena a ARENA_SCOPE = {0};
+        struct oci_request request = {.timeout_ns = 1};
+        struct oci_reference ref;
+        struct oci_registry_place place;
+        struct err err;
+        *vec_push(&a, &request.mirrors) = (struct fetch_mirror){S("r.example"), str_of(wrong[i])};
+        assert_int_equal(oci_reference_parse(S("r.example/a/b:1"), &ref, &err), 0);
+        if (oci_registry_place(&a, &request, &ref, &place, &err) != ERR_BAD_REQUEST)
+            fail_msg("%s was taken", wrong[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +253,7 @@ int main(void)
         cmocka_unit_test(credentials_are_those_of_the_longest_key),
         cmocka_unit_test(secrets_that_make_no_sense_are_never_quoted),
         cmocka_unit_test(images_are_where_the_longest_mirror_says),
+        cmocka_unit_test(mirrors_are_places_not_addresses),
     };
     return cmocka_run_group_tests_name("places", tests, NULL, NULL);
 }
