@@ -252,9 +252,11 @@ const char *child_find(struct arena *a, const char *name)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self);
     while (n > 0 && self[n - 1] != '/')
         n--;
-    const char *beside = str_cstr(a, str_fmt(a, "%.*s%s", (int)(n > 0 ? n : 0), self, name));
-    const char *inside = str_cstr(a, str_fmt(a, "%s/%s", REEVE_LIBEXECDIR, name));
-    if (n > 0 && access(beside, X_OK) == 0)
+    str here = {self, n > 0 ? (size_t)n : 0};
+    bool is_fixed = REEVE_LIBEXECDIR[0] == '/'; /* else seen from here */
+    const char *beside = str_cstr(a, str_fmt(a, "%.*s%s", STR(here), name));
+    const char *inside = str_cstr(a, str_fmt(a, "%.*s%s/%s", STR(is_fixed ? S("") : here), REEVE_LIBEXECDIR, name));
+    if (here.n && access(beside, X_OK) == 0)
         return beside;
-    return access(inside, X_OK) == 0 ? inside : NULL;
+    return (here.n || is_fixed) && access(inside, X_OK) == 0 ? inside : NULL;
 }
