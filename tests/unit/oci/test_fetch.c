@@ -300,7 +300,6 @@ static void errors_come_with_their_reason(void **state)
 
 static void a_missing_program_is_named(void **state)
 {
-    struct arena a ARENA_SCOPE = {0};
     start_with((struct fetcher_options){.program = "/nowhere/reeve-fetch"});
     bad(pull("acme/x:1"), FETCH_PULL_FAILED, true, "run /nowhere/reeve-fetch: No such file or directory");
 }
