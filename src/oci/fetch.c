@@ -2,13 +2,10 @@
 #include "oci/fetch.h"
 
 #include "oci/child.h"
-#include "oci/fetch_cache.h"
+#include "oci/fetch_ask.h"
 #include "oci/fetch_gate.h"
 #include "oci/fetch_memory.h"
 #include "oci/layout.h"
-#include "oci/lines.h"
-#include "oci/request.h"
-#include "json/json.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { DEFAULT_CHILDREN = 8, DEFAULT_PER_HOST = 2, HAVE_MAX = 1000 };
+enum { DEFAULT_CHILDREN = 8, DEFAULT_PER_HOST = 2 };
 static const uint64_t DEFAULT_CACHE = UINT64_C(1) << 30;
 static const int64_t DEFAULT_TIMEOUT = INT64_C(300) * 1000000000, DEFAULT_REMEMBER = INT64_C(300) * 1000000000;
 
@@ -48,14 +45,8 @@ struct fetcher {
 /* One pull. */
 struct pull {
     struct fetcher *f;
-    struct arena *a;
-    const struct fetch_request *request;
-    struct oci_reference ref; /* normalised */
-    str repository;           /* with its registry: what cache entries are kept apart by */
+    struct fetch_ask ask;
     str question;
-    bool in_store;
-    struct fetch_writer *writer;
-    struct lines lines;
 };
 
 const char *fetch_reason_name(enum fetch_reason reason)
@@ -147,136 +138,19 @@ void fetcher_free(struct fetcher *f)
     free(f);
 }
 
-/* ---- The child. ---- */
-
-static int begin_entry(struct pull *p, struct err *err)
-{
-    struct buf line = {.arena = p->a};
-    if (fetch_writer_open(p->f->cache, &p->writer, err) < 0)
-        return err->code;
-    buf_fmt(&line, "{\"manifest\":{\"digest\":\"%.*s\",\"reference\":", STR(oci_digest_format(p->a, &p->lines.digest)));
-    json_encode_str(&line, p->ref.text);
-    buf_add_str(&line, S("}}\n"));
-    return fetch_writer_add(p->writer, buf_str(&line), err);
-}
-
-static int take_line(void *ctx, str line, struct err *err)
-{
-    struct pull *p = ctx;
-    if (p->writer == NULL && begin_entry(p, err) < 0)
-        return err->code;
-    return fetch_writer_add(p->writer, line, err);
-}
-
-static int take_output(void *ctx, str piece, struct err *err)
-{
-    struct pull *p = ctx;
-    return lines_add(&p->lines, piece, err);
-}
-
-static void write_request(struct pull *p, bool say_what_we_have, struct buf *input)
-{
-    const struct fetcher_options *o = &p->f->options;
-    struct oci_request r = {
-        .op = OCI_PULL,
-        .policy = p->in_store ? FETCH_NEVER : p->request->policy,
-        .reference = p->request->reference,
-        .store = str_of(o->store),
-        .ca_file = str_of(o->ca_file),
-        .timeout_ns = o->timeout_ns,
-    };
-    fetch_digests have = {0};
-    if (say_what_we_have)
-        fetch_cache_list(p->f->cache, p->a, p->repository, HAVE_MAX, &have);
-    for (size_t i = 0; i < p->request->n_auths; i++)
-        *vec_push(p->a, &r.auths) = p->request->auths[i];
-    for (size_t i = 0; i < o->n_mirrors; i++)
-        *vec_push(p->a, &r.mirrors) = o->mirrors[i];
-    for (size_t i = 0; i < o->n_ports; i++)
-        *vec_push(p->a, &r.ports) = o->ports[i];
-    for (size_t i = 0; i < have.n; i++)
-        *vec_push(p->a, &r.have) = have.p[i];
-    oci_request_encode(input, &r);
-}
-
-/* What the child ended with, as a failure. A child that breaks may do better another time, or with another package. */
-static int broken(struct fetch_failure *failure, struct err *err)
-{
-    *failure = (struct fetch_failure){FETCH_PULL_FAILED, true};
-    if (err->code == ERR_GONE)
-        *failure = (struct fetch_failure){FETCH_STOPPED, false};
-    else
-        err->code = err->code == ERR_INVALID ? ERR_INVALID : ERR_UNAVAILABLE;
-    return err->code;
-}
-
-static int run_child(struct pull *p, bool say_what_we_have, struct fetch_failure *failure, struct err *err)
-{
-    struct fetcher *f = p->f;
-    struct buf input = {0};
-    if (f->options.program == NULL) {
-        err_set(err, ERR_UNAVAILABLE, "reeve-fetch is not installed: it belongs beside reeve");
-        return broken(failure, err);
-    }
-    write_request(p, say_what_we_have, &input);
-    struct child child = {
-        .program = f->options.program,
-        .input = buf_str(&input),
-        .timeout_ns = f->options.timeout_ns + f->options.timeout_ns / 8, /* it ends by itself before, and says why */
-        .stop = f->stop,
-        .take = take_output,
-        .ctx = p,
-    };
-    int code =
-        input.n > OCI_REQUEST_MAX ? err_set(err, ERR_INVALID, "pull secrets are too large") : child_run(&child, err);
-    explicit_bzero(input.p, input.cap); /* credentials */
-    buf_done(&input);
-    if (p->lines.state == LINES_ERROR && code != ERR_GONE) {
-        *failure = p->lines.failure;
-        *err = p->lines.error;
-        return err->code;
-    }
-    if (code == 0)
-        code = lines_finish(&p->lines, err);
-    return code < 0 ? broken(failure, err) : 0;
-}
-
-/* One child, its answer kept. *ret_entry is NULL when it says that we have it. */
-static int ask_once(struct pull *p, bool say_what_we_have, struct fetch_entry **ret_entry,
-                    struct fetch_failure *failure, struct err *err)
-{
-    *ret_entry = NULL;
-    lines_init(&p->lines, take_line, p);
-    int code = run_child(p, say_what_we_have, failure, err);
-    if (code == 0 && oci_digest_is_set(&p->lines.digest) && p->ref.digest.n &&
-        !str_eq(p->ref.digest, oci_digest_format(p->a, &p->lines.digest))) {
-        err_set(err, ERR_UNAVAILABLE, "reeve-fetch brought another digest than it was sent for");
-        code = broken(failure, err);
-    }
-    if (code == 0 && !p->lines.is_known) {
-        code = p->writer ? 0 : begin_entry(p, err);
-        code = code < 0 ? code : fetch_writer_commit(p->writer, p->repository, &p->lines.digest, ret_entry, err);
-        code = code < 0 ? broken(failure, err) : 0;
-    }
-    fetch_writer_free(p->writer);
-    p->writer = NULL;
-    lines_done(&p->lines);
-    return code;
-}
-
 /* ---- Who may run. ---- */
 
 /* Is it in the local store? Then no registry is waited for. Whatever is wrong with the store, the child says so. */
-static bool is_in_store(struct pull *p)
+static bool is_in_store(const struct fetch_ask *ask)
 {
     struct oci_layout *layout;
     struct err unread;
-    if (p->request->policy == FETCH_NEVER)
+    if (ask->request->policy == FETCH_NEVER)
         return true;
-    if (p->request->policy == FETCH_ALWAYS || p->f->options.store == NULL ||
-        oci_layout_open(p->f->options.store, &layout, &unread) < 0)
+    if (ask->request->policy == FETCH_ALWAYS || ask->options->store == NULL ||
+        oci_layout_open(ask->options->store, &layout, &unread) < 0)
         return false;
-    bool has = oci_layout_has(layout, &p->ref);
+    bool has = oci_layout_has(layout, &ask->ref);
     oci_layout_free(layout);
     return has;
 }
@@ -301,24 +175,24 @@ static void leave_gate(struct fetcher *f, str host)
     pthread_mutex_unlock(&f->lock);
 }
 
-static int ask(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry **ret_entry,
-               struct fetch_failure *failure, struct err *err)
+static int ask_child(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry **ret_entry,
+                     struct fetch_failure *failure, struct err *err)
 {
-    p->in_store = is_in_store(p);
-    str host = p->in_store ? (str){0} : p->ref.registry;
-    int code = enter_gate(p->f, host, failure, err);
+    struct fetcher *f = p->f;
+    p->ask.is_in_store = is_in_store(&p->ask);
+    str host = p->ask.is_in_store ? (str){0} : p->ask.ref.registry;
+    int code = enter_gate(f, host, failure, err);
     if (code < 0)
         return code;
-    code = ask_once(p, true, ret_entry, failure, err);
+    code = fetch_ask(&p->ask, true, ret_digest, ret_entry, failure, err);
     if (code == 0 && *ret_entry == NULL &&
-        fetch_cache_get(p->f->cache, p->repository, &p->lines.digest, ret_entry, NULL) < 0)
-        code = ask_once(p, false, ret_entry, failure, err); /* what we said we have was damaged, or has just gone */
+        fetch_cache_get(f->cache, p->ask.repository, ret_digest, ret_entry, NULL) < 0)
+        code = fetch_ask(&p->ask, false, ret_digest, ret_entry, failure, err); /* it was damaged, or has just gone */
     if (code == 0 && *ret_entry == NULL) {
         err_set(err, ERR_UNAVAILABLE, "reeve-fetch brought nothing");
-        code = broken(failure, err);
+        code = fetch_broken(failure, err);
     }
-    *ret_digest = p->lines.digest;
-    leave_gate(p->f, host);
+    leave_gate(f, host);
     return code;
 }
 
@@ -370,7 +244,7 @@ static int fly(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry
     f->flights = flight;
     pthread_mutex_unlock(&f->lock);
     struct fetch_store_state store = fetch_store_look(f->options.store);
-    int code = ask(p, ret_digest, ret_entry, failure, err);
+    int code = ask_child(p, ret_digest, ret_entry, failure, err);
     pthread_mutex_lock(&f->lock);
     for (struct flight **at = &f->flights; *at; at = &(*at)->next) {
         if (*at == flight) {
@@ -398,7 +272,7 @@ static int answer(struct pull *p, struct oci_digest *ret_digest, struct fetch_en
     struct fetcher *f = p->f;
     struct flight *flight;
     struct fetch_store_state store = fetch_store_look(f->options.store);
-    bool is_always = p->request->policy == FETCH_ALWAYS;
+    bool is_always = p->ask.request->policy == FETCH_ALWAYS;
     int code = 0;
     *ret_entry = NULL;
     pthread_mutex_lock(&f->lock);
@@ -420,14 +294,15 @@ static int answer(struct pull *p, struct oci_digest *ret_digest, struct fetch_en
 static str question_of(struct pull *p)
 {
     struct oci_hash *hash = oci_hash_new(OCI_SHA256);
-    for (size_t i = 0; i < p->request->n_auths; i++) {
-        const uint64_t n = p->request->auths[i].n;
+    for (size_t i = 0; i < p->ask.request->n_auths; i++) {
+        const uint64_t n = p->ask.request->auths[i].n;
         oci_hash_add(hash, (str){(const char *)&n, sizeof n});
-        oci_hash_add(hash, p->request->auths[i]);
+        oci_hash_add(hash, p->ask.request->auths[i]);
     }
     struct oci_digest auths = oci_hash_finish(hash);
     oci_hash_free(hash);
-    return str_fmt(p->a, "%d %.*s %.*s", p->request->policy, STR(p->ref.text), STR(oci_digest_hex(p->a, &auths)));
+    return str_fmt(p->ask.arena, "%d %.*s %.*s", p->ask.request->policy, STR(p->ask.ref.text),
+                   STR(oci_digest_hex(p->ask.arena, &auths)));
 }
 
 static int read_reference(struct arena *a, str text, struct oci_reference *ret, str *ret_repository, struct err *err)
@@ -447,14 +322,16 @@ int fetch_pull(struct fetcher *f, struct arena *a, const struct fetch_request *r
                struct fetch_failure *failure, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    struct pull p = {.f = f, .a = &scratch, .request = request};
+    struct pull p = {
+        .f = f,
+        .ask = {.options = &f->options, .cache = f->cache, .stop = f->stop, .arena = &scratch, .request = request}};
     struct fetch_entry *entry = NULL;
     struct oci_digest digest;
     struct fetch_failure unwanted;
     struct err mine;
     failure = failure ? failure : &unwanted;
     err = err ? err : &mine;
-    if (read_reference(&scratch, request->reference, &p.ref, &p.repository, err) < 0) {
+    if (read_reference(&scratch, request->reference, &p.ask.ref, &p.ask.repository, err) < 0) {
         *failure = (struct fetch_failure){FETCH_PULL_FAILED, false};
         return err->code;
     }
@@ -463,7 +340,7 @@ int fetch_pull(struct fetcher *f, struct arena *a, const struct fetch_request *r
         int code = answer(&p, &digest, &entry, failure, err);
         if (code < 0)
             return code;
-        if (entry == NULL && fetch_cache_get(f->cache, p.repository, &digest, &entry, err) < 0) {
+        if (entry == NULL && fetch_cache_get(f->cache, p.ask.repository, &digest, &entry, err) < 0) {
             /* It was thrown out of the cache meanwhile. */
             pthread_mutex_lock(&f->lock);
             fetch_memory_forget(&f->memory, p.question);
@@ -473,7 +350,7 @@ int fetch_pull(struct fetcher *f, struct arena *a, const struct fetch_request *r
         *ret = (struct fetch_result){.digest = oci_digest_format(a, &digest), .entry = entry};
         return 0;
     }
-    return broken(failure, err);
+    return fetch_broken(failure, err);
 }
 
 int fetch_open(struct fetcher *f, str reference, str digest, struct fetch_entry **ret, struct err *err)
