@@ -21,6 +21,17 @@ int package_sources_add_mirror(struct package_sources *s, const char *text, stru
     return 0;
 }
 
+int package_sources_add_port(struct package_sources *s, const char *text, struct err *err)
+{
+    uint64_t port;
+    if (!str_to_uint64(str_of(text), &port) || port == 0 || port > UINT16_MAX)
+        return err_set(err, ERR_BAD_REQUEST, "--registry-port \"%s\" is no port", text);
+    if (s->n_ports == PACKAGE_PORTS)
+        return err_set(err, ERR_BAD_REQUEST, "--registry-port was given more than %d times", PACKAGE_PORTS);
+    s->ports[s->n_ports++] = (uint16_t)port;
+    return 0;
+}
+
 /* Where nobody says otherwise: as XDG has it. NULL: there is no home. */
 static const char *default_cache(struct arena *a)
 {
@@ -51,7 +62,9 @@ int package_sources_open(const struct package_sources *s, const struct log *log,
                                       .cache = s->cache ? s->cache : default_cache(&scratch),
                                       .ca_file = s->ca_file,
                                       .mirrors = s->mirrors,
-                                      .n_mirrors = s->n_mirrors};
+                                      .n_mirrors = s->n_mirrors,
+                                      .ports = s->ports,
+                                      .n_ports = s->n_ports};
     if (!options.cache)
         return err_set(err, ERR_INVALID, "HOME is not set: say --package-cache DIR");
     int code = fetcher_new(&options, ret, err);

@@ -157,6 +157,7 @@ enum {
     FLAG_PACKAGE_CACHE,
     FLAG_MIRROR,
     FLAG_REGISTRY_CA,
+    FLAG_REGISTRY_PORT,
     FLAG_FULL_DEPLOYMENT,
 };
 
@@ -178,6 +179,7 @@ static const struct option flags[] = {
     {"package-cache", required_argument, NULL, FLAG_PACKAGE_CACHE},
     {"package-mirror", required_argument, NULL, FLAG_MIRROR},
     {"registry-ca", required_argument, NULL, FLAG_REGISTRY_CA},
+    {"registry-port", required_argument, NULL, FLAG_REGISTRY_PORT},
     {"insecure-pass-full-deployment", no_argument, NULL, FLAG_FULL_DEPLOYMENT},
     {"verbose", no_argument, NULL, 'v'},
     {"quiet", no_argument, NULL, 'q'},
@@ -248,6 +250,8 @@ static int take_flag(int c, const char *value, struct manager_options *o, struct
     case FLAG_REGISTRY_CA:
         o->packages.ca_file = value;
         return 0;
+    case FLAG_REGISTRY_PORT:
+        return package_sources_add_port(&o->packages, value, err);
     case FLAG_FULL_DEPLOYMENT:
         o->packages.pass_full_deployment = true;
         return 0;

@@ -49,6 +49,7 @@ enum {
     FLAG_NO_CONTROLLERS,
     FLAG_MIRROR,
     FLAG_REGISTRY_CA,
+    FLAG_REGISTRY_PORT,
     FLAG_FULL_DEPLOYMENT
 };
 
@@ -59,6 +60,7 @@ static const struct option flags[] = {
     {"no-controllers", no_argument, NULL, FLAG_NO_CONTROLLERS},
     {"package-mirror", required_argument, NULL, FLAG_MIRROR},
     {"registry-ca", required_argument, NULL, FLAG_REGISTRY_CA},
+    {"registry-port", required_argument, NULL, FLAG_REGISTRY_PORT},
     {"insecure-pass-full-deployment", no_argument, NULL, FLAG_FULL_DEPLOYMENT},
     {"verbose", no_argument, NULL, 'v'},
     {"quiet", no_argument, NULL, 'q'},
@@ -71,6 +73,8 @@ static int take_package_flag(int c, struct package_sources *packages, struct err
 {
     if (c == FLAG_MIRROR)
         return package_sources_add_mirror(packages, optarg, err);
+    if (c == FLAG_REGISTRY_PORT)
+        return package_sources_add_port(packages, optarg, err);
     if (c == FLAG_REGISTRY_CA)
         packages->ca_file = optarg;
     else if (c == FLAG_FULL_DEPLOYMENT)

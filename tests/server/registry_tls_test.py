@@ -80,7 +80,8 @@ class Tests:
 
     def begin(self):
         self.basic = self.registry(htpasswd(self.folder, USER, PASSWORD))
-        self.push(self.basic, '127.0.0.1')
+        for name in ('one', 'basic'):
+            self.push(self.basic, '127.0.0.1', name)
         self.auths = [docker_config('127.0.0.1:%d' % self.basic.port, USER, PASSWORD),
                       docker_config('localhost:%d' % self.basic.port, USER, PASSWORD)]
 
@@ -88,9 +89,9 @@ class Tests:
         self.registries.append(Registry(self.folder, auth, self.good))
         return self.registries[-1]
 
-    def push(self, registry, host):
+    def push(self, registry, host, name='one'):
         skopeo('copy', '--dest-cert-dir', self.ca.trust, '--dest-creds', '%s:%s' % (USER, PASSWORD), 'oci:' + self.layout,
-               'docker://%s:%d/acme/one:1.0' % (host, registry.port))
+               'docker://%s:%d/acme/%s:1.0' % (host, registry.port, name))
 
     def end(self):
         for registry in self.registries:
@@ -241,44 +242,58 @@ class Tests:
         assert 'certificate' in self.package('pull', name, '--store', back, '--ca-file', self.stranger.file, code=1)
         assert self.image.digest in self.package('pull', name, '--store', back, '--ca-file', self.ca.file)
 
-    def wait_for(self, server, name, wanted):
-        """Until the condition Ready of an install has this reason; returns its message."""
+    def wait_for(self, server, name, wanted, text=''):
+        """Until the condition Ready of an install has this reason or status, and its message this text; returns that."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             status, install = server.ask(
                 'GET', '/apis/packages.crossplane.io/v1alpha1/namespaces/default/packageinstalls/' + name)
             assert status == 200, install
             for condition in install.get('status', {}).get('conditions', []):
-                if condition['type'] == 'Ready' and wanted in (condition['reason'], condition['status']):
-                    return condition['message']
+                message = condition['message']
+                if condition['type'] == 'Ready' and wanted in (condition['reason'], condition['status']) and text in message:
+                    return message
             time.sleep(0.05)
         raise AssertionError('%s is not %s: %s' % (name, wanted, install))
 
-    def install(self, server, name):
-        host = 'localhost:%d' % self.basic.port
+    def install(self, server, name, registry):
+        host = 'localhost:%d' % registry.port
         secret = {'metadata': {'name': name}, 'type': 'kubernetes.io/dockerconfigjson',
                   'stringData': {'.dockerconfigjson': docker_config(host, USER, PASSWORD)}}
         status, body = server.ask('POST', '/api/v1/namespaces/default/secrets', secret)
         assert status == 201, body
         status, body = server.ask('POST', '/apis/packages.crossplane.io/v1alpha1/namespaces/default/packageinstalls', {
             'apiVersion': 'packages.crossplane.io/v1alpha1', 'kind': 'PackageInstall', 'metadata': {'name': name},
-            'spec': {'package': host + '/acme/one:1.0', 'imagePullSecrets': [{'name': name}]}})
+            'spec': {'package': '%s/acme/%s:1.0' % (host, name), 'imagePullSecrets': [{'name': name}]}})
         assert status == 201, body
 
     def installed(self):
-        mirror = ('--package-mirror', '%s=https://%s' % (('localhost:%d' % self.basic.port,) * 2))
+        """By reeve up: refused while the CA is not trusted, and while the token service may not be connected to."""
+        service = TokenService(self.folder, self.good)
+        registries = {'basic': self.basic, 'token': self.registry(service.auth())}
+        self.push(registries['token'], '127.0.0.1', 'token')
+        flags = []
+        for registry in registries.values():
+            flags += ['--package-mirror', '%s=https://%s' % (('localhost:%d' % registry.port,) * 2)]
         server = Server(self.reeve)
         try:
-            server.start(None, *mirror)
-            self.install(server, 'untrusted')
-            message = self.wait_for(server, 'untrusted', 'PullFailed')
-            assert 'certificate' in message and PASSWORD not in message, message
+            server.start(None, *flags)
+            for name, registry in registries.items():
+                self.install(server, name, registry)
+                message = self.wait_for(server, name, 'PullFailed')
+                assert 'certificate' in message and PASSWORD not in message, message
             server.stop()
-            server.start(None, *mirror, '--registry-ca', self.ca.file)
-            self.wait_for(server, 'untrusted', 'True')
+            flags += ['--registry-ca', self.ca.file]
+            server.start(None, *flags)
+            self.wait_for(server, 'basic', 'True')
+            self.wait_for(server, 'token', 'PullFailed', 'port %d is neither' % service.port)
+            server.stop()
+            server.start(None, *flags, '--registry-port', str(service.port))
+            self.wait_for(server, 'token', 'True')
             server.stop()
         finally:
             server.remove()
+            service.stop()
 
 
 def main():
