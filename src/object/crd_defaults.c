@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defaults in a schema: each must have no fields unknown where it stands, and must pass validation there. The JSON of the
- * schema and its compiled form are walked side by side. */
+/* Defaults in a schema: each must have no fields unknown where it stands, and must pass validation there. Most schemas have few:
+ * what is below the first on the way down is compiled, once, and walked side by side with its JSON. */
 #include "object/crd_check.h"
 #include "object/schema_check.h"
 
@@ -30,32 +30,44 @@ static void check_default(const struct walk *w, schema_node node, const struct j
     (void)schema_validate_default(node, buf_str(&base), value, w->is_root, errs);
 }
 
-static void walk(const struct walk *w, schema_node node, const struct json *schema, const struct step *path)
+static void walk(const struct walk *w, schema_node node, const struct json *schema, const struct step *path);
+
+static void walk_under(const struct walk *w, schema_node node, const struct json *schema, const struct step *path)
 {
-    const struct json *value = json_get(schema, S("default")), *items = json_get(schema, S("items"));
-    const struct json *props = json_get(schema, S("properties"));
-    struct walk under = *w;
-    if (schema_node_is_resource(node))
-        under.inside_meta = false;
-    if (!json_is_null(value))
-        check_default(&under, node, value, AT(path, S("default")));
-    under.is_root = false;
+    const struct json *items = json_get(schema, S("items")), *props = json_get(schema, S("properties"));
+    bool is_resource = json_true(json_get(schema, S("x-kubernetes-embedded-resource")));
+    struct walk under = {.errs = w->errs, .inside_meta = w->inside_meta && !is_resource};
     if (json_is_obj(items))
-        walk(&under, schema_items(node), items, AT(path, S("items")));
+        walk(&under, node.schema ? schema_items(node) : node, items, AT(path, S("items")));
     json_each_member(props, m)
     {
         struct walk inside = under;
-        if (schema_node_is_resource(node) && is_meta_field(m))
+        if (is_resource && is_meta_field(m))
             inside.inside_meta = true;
-        walk(&inside, schema_property(node, json_key(m)), &m->val, AT_KEY(AT(path, S("properties")), json_key(m)));
+        walk(&inside, node.schema ? schema_property(node, json_key(m)) : node, &m->val,
+             AT_KEY(AT(path, S("properties")), json_key(m)));
     }
+}
+
+static void walk(const struct walk *w, schema_node node, const struct json *schema, const struct step *path)
+{
+    const struct json *value = json_get(schema, S("default"));
+    struct schema *own = NULL;
+    if (!json_is_null(value)) {
+        if (node.schema == NULL) {
+            if (schema_compile(schema, &own, NULL) < 0)
+                return; /* a type nobody knows: crd_check_openapi says so */
+            node = schema_root(own);
+        }
+        struct walk here = *w;
+        here.inside_meta = w->inside_meta && !schema_node_is_resource(node);
+        check_default(&here, node, value, AT(path, S("default")));
+    }
+    walk_under(w, node, schema, path);
+    schema_free(own);
 }
 
 void crd_check_defaults(struct field_errors *errs, const struct json *schema, const struct step *path)
 {
-    struct schema *compiled;
-    if (schema_compile(schema, &compiled, NULL) < 0)
-        return; /* a type nobody knows: crd_check_openapi says so */
-    walk(&(struct walk){.errs = errs, .is_root = true}, schema_root(compiled), schema, path);
-    schema_free(compiled);
+    walk(&(struct walk){.errs = errs, .is_root = true}, (schema_node){0}, schema, path);
 }
