@@ -252,3 +252,6 @@ struct share_crd {
 /* Writes those that differ. */
 int shares_write_crds(struct installs *s, struct reconcile *r, str label, const struct share_crd *list, size_t n,
                       struct err *err);
+/* Those that no object is left of; going: so many more are on their way. */
+int shares_delete_crds(struct installs *s, struct reconcile *r, const struct crd_row *const *list, size_t n,
+                       size_t *going, struct err *err);

@@ -15,9 +15,6 @@
 
 #include <stdlib.h>
 
-static const struct client_resource crds =
-    CLIENT_RESOURCE("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false);
-
 #define WAIT_MAX_NS INT64_C(50000000)
 
 void shares_enqueue(struct installs *s, str label)
@@ -346,44 +343,27 @@ static bool is_wanted(const struct map *wanted, str name)
     return map_get(wanted, name) != NULL;
 }
 
-static int delete_crd(struct work *w, const struct crd_row *row, struct err *err)
-{
-    struct instances left;
-    int code = instances_count(w->r->client, w->s, w->a, &row->crd.name, 1, &left, err);
-    if (code < 0)
-        return code;
-    if (left.n) /* nobody's any more, but people's data: it stays */
-        return 0;
-    w->going++;
-    struct client_ref ref = {.resource = &crds, .name = row->crd.name};
-    struct client_delete_options options = {.uid = row->uid};
-    code = client_delete(w->r->client, w->a, &ref, &options, NULL, err);
-    if (code < 0 && code != ERR_NOT_FOUND && code != ERR_CONFLICT)
-        return err_wrap(err, "delete CRD %.*s", STR(row->crd.name));
-    return 0;
-}
-
 /* CRDs that were the family's and are wanted no more. */
 static int prune_crds(struct work *w, struct err *err)
 {
     struct map wanted = {0};
     const struct crd_row *rows;
     size_t n = crd_table_of_family(w->s->crds, w->a, w->label, &rows);
-    int code = 0;
+    VEC(const struct crd_row *) unwanted = {0};
     vec_each(&w->crds, c)
     {
         map_set(&wanted, c->name, c);
     }
-    for (size_t i = 0; code == 0 && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (is_wanted(&wanted, rows[i].crd.name))
             continue;
         if (rows[i].crd.is_deleting)
             w->going++;
         else
-            code = delete_crd(w, &rows[i], err);
+            *vec_push(w->a, &unwanted) = &rows[i];
     }
     map_done(&wanted);
-    return code;
+    return shares_delete_crds(w->s, w->r, unwanted.p, unwanted.n, &w->going, err);
 }
 
 /* ---- What those who take part are told. ---- */

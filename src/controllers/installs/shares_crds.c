@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing the CRDs of a family: a few at once, and only those that differ. Whether one does is seen without reading it: its
- * annotation says what it was made of, and the uid, generation and labels that it had after our last look are remembered.
+/* Writing the CRDs of a family, and deleting those it leaves: a few at once, and only those that differ. Whether one does is seen
+ * without reading it: its annotation says what it was made of, and the uid, generation and labels that it had after our last look are remembered.
  *
  *   signature (hashes of all bodies, who shares it) = annotation?  ─ no ──┐
  *   uid, generation, labels as remembered?  ─ no ─► read it: the same? ─ no ─► write
@@ -305,4 +305,56 @@ int shares_write_crds(struct installs *s, struct reconcile *r, str label, const 
         }
     }
     return code == 0 && k ? do_jobs(s, r, m, jobs, k, err) : code;
+}
+
+/* ---- Deleting a few at once. ---- */
+
+static struct client_question ask_delete(struct arena *a, const struct crd_row *row)
+{
+    struct buf target = {.arena = a}, body = {.arena = a};
+    client_path(&target, &(struct client_ref){.resource = &crds, .name = row->crd.name});
+    buf_add_str(&body, S("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":"));
+    json_encode_str(&body, row->uid);
+    buf_add_str(&body, S("}}"));
+    return (struct client_question){
+        .request = {.method = S("DELETE"), .target = buf_str(&target), .body = buf_str(&body)}};
+}
+
+/* At most AT_ONCE. */
+static int delete_some(struct installs *s, struct client *c, const struct crd_row *const *list, size_t n, size_t *going,
+                       struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct client_question questions[AT_ONCE];
+    const struct crd_row *of[AT_ONCE];
+    size_t k = 0;
+    int code = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct instances left;
+        if ((code = instances_count(c, s, &scratch, &list[i]->crd.name, 1, &left, err)) < 0)
+            return code;
+        if (left.n) /* nobody's any more, but people's data: it stays */
+            continue;
+        of[k] = list[i];
+        questions[k++] = ask_delete(&scratch, list[i]);
+    }
+    *going += k;
+    client_raw_all(c, &scratch, questions, k);
+    for (size_t i = 0; i < k; i++) {
+        int was = questions[i].code;
+        if (was < 0 && was != ERR_NOT_FOUND && was != ERR_CONFLICT) {
+            *err = questions[i].err;
+            code = err_wrap(err, "delete CRD %.*s", STR(of[i]->crd.name));
+        }
+    }
+    return code;
+}
+
+int shares_delete_crds(struct installs *s, struct reconcile *r, const struct crd_row *const *list, size_t n,
+                       size_t *going, struct err *err)
+{
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < n; i += AT_ONCE)
+        code = delete_some(s, r->client, list + i, n - i < AT_ONCE ? n - i : AT_ONCE, going, err);
+    return code;
 }
