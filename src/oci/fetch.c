@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/fetch.h"
 
-#include "oci/child.h"
 #include "oci/fetch_ask.h"
 #include "oci/fetch_gate.h"
 #include "oci/fetch_memory.h"
@@ -68,7 +67,7 @@ static void keep_options(struct fetcher *f, const struct fetcher_options *o)
     struct fetcher_options *k = &f->options;
     struct fetch_mirror *mirrors = ARENA_ARRAY(&f->arena, struct fetch_mirror, o->n_mirrors);
     *k = *o;
-    k->program = o->program ? keep_path(f, o->program) : child_find(&f->arena, "reeve-fetch");
+    k->program = keep_path(f, o->program);
     k->store = keep_path(f, o->store);
     k->cache = keep_path(f, o->cache);
     k->ca_file = keep_path(f, o->ca_file);

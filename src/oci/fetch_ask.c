@@ -87,13 +87,14 @@ static int run_child(struct answer *it, bool say_what_we_have, struct fetch_fail
 {
     const struct fetcher_options *o = it->ask->options;
     struct buf input = {0};
-    if (o->program == NULL) {
+    const char *program = o->program ? o->program : child_find(it->ask->arena, "reeve-fetch");
+    if (program == NULL) { /* it may come any time */
         err_set(err, ERR_UNAVAILABLE, "reeve-fetch is not installed: it belongs beside reeve");
         return fetch_broken(failure, err);
     }
     write_request(it->ask, say_what_we_have, &input);
     const struct child child = {
-        .program = o->program,
+        .program = program,
         .input = buf_str(&input),
         .timeout_ns = o->timeout_ns + o->timeout_ns / 8, /* it ends by itself before, and says why */
         .stop = it->ask->stop,

@@ -15,7 +15,8 @@ enum { FILES_MAX = 20000, REPOSITORY_DIGITS = 16 };
 #define SUFFIX ".jsonl"
 
 struct fetch_cache {
-    int dir;
+    char *path;
+    int dir; /* the same number for good, see find_again */
     uint64_t max_bytes;
     pthread_mutex_t lock; /* of what follows */
     uint64_t bytes;
@@ -97,10 +98,8 @@ static void look(struct fetch_cache *c, struct arena *a, bool tidy, found_files 
     closedir(d);
 }
 
-int fetch_cache_open(const char *path, uint64_t max_bytes, struct fetch_cache **ret, struct err *err)
+static int open_directory(const char *path, int *ret, struct err *err)
 {
-    struct arena scratch ARENA_SCOPE = {0};
-    found_files found = {0};
     struct stat st;
     int code = make_directory(path, err);
     if (code < 0)
@@ -117,10 +116,22 @@ int fetch_cache_open(const char *path, uint64_t max_bytes, struct fetch_cache **
             close(dir);
         return code;
     }
+    *ret = dir;
+    return 0;
+}
+
+int fetch_cache_open(const char *path, uint64_t max_bytes, struct fetch_cache **ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    found_files found = {0};
+    int dir, code = open_directory(path, &dir, err);
+    if (code < 0)
+        return code;
     struct fetch_cache *c = calloc(1, sizeof *c);
-    if (c == NULL)
+    char *copy = strdup(path);
+    if (c == NULL || copy == NULL)
         abort();
-    *c = (struct fetch_cache){.dir = dir, .max_bytes = max_bytes};
+    *c = (struct fetch_cache){.path = copy, .dir = dir, .max_bytes = max_bytes};
     pthread_mutex_init(&c->lock, NULL);
     look(c, &scratch, true, &found);
     c->files = found.n;
@@ -129,11 +140,28 @@ int fetch_cache_open(const char *path, uint64_t max_bytes, struct fetch_cache **
     return 0;
 }
 
+/* Somebody removed the directory: it is made anew. Its descriptor keeps its number, so nobody who uses it need know. */
+static int find_again(struct fetch_cache *c, struct err *err)
+{
+    int dir, code = open_directory(c->path, &dir, err);
+    if (code < 0)
+        return code;
+    pthread_mutex_lock(&c->lock);
+    if (dup3(dir, c->dir, O_CLOEXEC) < 0)
+        code = err_set(err, ERR_IO, "open directory %s: %m", c->path);
+    c->bytes = 0;
+    c->files = 0;
+    pthread_mutex_unlock(&c->lock);
+    close(dir);
+    return code;
+}
+
 void fetch_cache_close(struct fetch_cache *c)
 {
     if (c == NULL)
         return;
     close(c->dir);
+    free(c->path);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -236,9 +264,12 @@ int fetch_writer_open(struct fetch_cache *c, struct fetch_writer **ret, struct e
     pthread_mutex_unlock(&c->lock);
     memcpy(w->name, name.p, name.n); /* of at most 24 bytes */
     buf_done(&name);
-    w->fd = openat(c->dir, w->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int code = 0, flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    w->fd = openat(c->dir, w->name, flags, 0600);
+    if (w->fd < 0 && errno == ENOENT && (code = find_again(c, err)) == 0)
+        w->fd = openat(c->dir, w->name, flags, 0600);
     if (w->fd < 0) {
-        int code = write_failed(err);
+        code = code < 0 ? code : write_failed(err);
         w->name[0] = 0;
         fetch_writer_free(w);
         return code;
