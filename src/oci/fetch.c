@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { DEFAULT_CHILDREN = 8, DEFAULT_PER_HOST = 2 };
+enum { DEFAULT_CHILDREN = 8, DEFAULT_PER_HOST = 3, DEFAULT_PER_TENANT = 2 };
 static const uint64_t DEFAULT_CACHE = UINT64_C(1) << 30;
 static const int64_t DEFAULT_TIMEOUT = INT64_C(300) * 1000000000, DEFAULT_REMEMBER = INT64_C(300) * 1000000000;
 
@@ -51,7 +51,11 @@ struct pull {
 const char *fetch_reason_name(enum fetch_reason reason)
 {
     static const char *const names[] = {
-        [FETCH_PULL_FAILED] = "PullFailed", [FETCH_INVALID_PACKAGE] = "InvalidPackage", [FETCH_STOPPED] = "Stopped"};
+        [FETCH_PULL_FAILED] = "PullFailed",
+        [FETCH_INVALID_PACKAGE] = "InvalidPackage",
+        [FETCH_STOPPED] = "Stopped",
+        [FETCH_BUSY] = "Busy",
+    };
     return names[reason];
 }
 
@@ -81,6 +85,7 @@ static void keep_options(struct fetcher *f, const struct fetcher_options *o)
     k->ports = ports;
     k->max_children = o->max_children ? o->max_children : DEFAULT_CHILDREN;
     k->max_per_host = o->max_per_host ? o->max_per_host : DEFAULT_PER_HOST;
+    k->max_per_tenant = o->max_per_tenant ? o->max_per_tenant : DEFAULT_PER_TENANT;
     k->cache_bytes = o->cache_bytes ? o->cache_bytes : DEFAULT_CACHE;
     k->timeout_ns = o->timeout_ns ? o->timeout_ns : DEFAULT_TIMEOUT;
     k->clock = o->clock.mono_ns ? o->clock : clock_system;
@@ -105,7 +110,7 @@ int fetcher_new(const struct fetcher_options *options, struct fetcher **ret, str
     f->cache = cache;
     f->stop = stop;
     f->memory.keep_ns = options->remember_ns ? options->remember_ns : DEFAULT_REMEMBER;
-    fetch_gate_init(&f->gate, f->options.max_children, f->options.max_per_host);
+    fetch_gate_init(&f->gate, f->options.max_children, f->options.max_per_host, f->options.max_per_tenant);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->change, NULL);
     *ret = f;
@@ -154,24 +159,37 @@ static bool is_in_store(const struct fetch_ask *ask)
     return has;
 }
 
-static int enter_gate(struct fetcher *f, str host, struct fetch_failure *failure, struct err *err)
+/* It does not wait, though it would have to. */
+static int busy(struct fetch_failure *failure, struct err *err)
 {
-    pthread_mutex_lock(&f->lock);
-    while (!f->is_stopped && !fetch_gate_enter(&f->gate, host))
-        pthread_cond_wait(&f->change, &f->lock);
-    bool is_stopped = f->is_stopped;
-    if (is_stopped)
-        *failure = (struct fetch_failure){FETCH_STOPPED, false};
-    pthread_mutex_unlock(&f->lock);
-    return is_stopped ? err_set(err, ERR_GONE, "stopped") : 0;
+    *failure = (struct fetch_failure){FETCH_BUSY, true};
+    return err_set(err, ERR_TOO_MANY_REQUESTS, "others are pulled first");
 }
 
-static void leave_gate(struct fetcher *f, str host)
+static int enter_gate(struct pull *p, str host, struct fetch_failure *failure, struct err *err)
 {
+    struct fetcher *f = p->f;
+    bool has_entered = false;
     pthread_mutex_lock(&f->lock);
-    fetch_gate_leave(&f->gate, host);
-    pthread_cond_broadcast(&f->change);
+    while (!f->is_stopped && !(has_entered = fetch_gate_enter(&f->gate, host, p->ask.request->tenant)) &&
+           !p->ask.request->is_at_once)
+        pthread_cond_wait(&f->change, &f->lock);
+    bool is_stopped = f->is_stopped;
     pthread_mutex_unlock(&f->lock);
+    if (has_entered)
+        return 0;
+    if (!is_stopped)
+        return busy(failure, err);
+    *failure = (struct fetch_failure){FETCH_STOPPED, false};
+    return err_set(err, ERR_GONE, "stopped");
+}
+
+static void leave_gate(struct pull *p, str host)
+{
+    pthread_mutex_lock(&p->f->lock);
+    fetch_gate_leave(&p->f->gate, host, p->ask.request->tenant);
+    pthread_cond_broadcast(&p->f->change);
+    pthread_mutex_unlock(&p->f->lock);
 }
 
 static int ask_child(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry **ret_entry,
@@ -180,7 +198,7 @@ static int ask_child(struct pull *p, struct oci_digest *ret_digest, struct fetch
     struct fetcher *f = p->f;
     p->ask.is_in_store = is_in_store(&p->ask);
     str host = p->ask.is_in_store ? (str){0} : p->ask.ref.registry;
-    int code = enter_gate(f, host, failure, err);
+    int code = enter_gate(p, host, failure, err);
     if (code < 0)
         return code;
     code = fetch_ask(&p->ask, true, ret_digest, ret_entry, failure, err);
@@ -191,7 +209,7 @@ static int ask_child(struct pull *p, struct oci_digest *ret_digest, struct fetch
         err_set(err, ERR_UNAVAILABLE, "reeve-fetch brought nothing");
         code = fetch_broken(failure, err);
     }
-    leave_gate(f, host);
+    leave_gate(p, host);
     return code;
 }
 
@@ -280,7 +298,10 @@ static int answer(struct pull *p, struct oci_digest *ret_digest, struct fetch_en
         code = err_set(err, ERR_GONE, "stopped");
     } else if (is_always || !fetch_memory_get(&f->memory, p->question, &store,
                                               f->options.clock.mono_ns(f->options.clock.ctx), ret_digest)) {
-        if (!is_always && (flight = find_flight(f, p->question)))
+        flight = is_always ? NULL : find_flight(f, p->question);
+        if (flight && p->ask.request->is_at_once)
+            code = busy(failure, err);
+        else if (flight)
             code = join_flight(f, flight, ret_digest, failure, err);
         else
             code = fly(p, ret_digest, ret_entry, failure, err);

@@ -4,7 +4,8 @@
  * Threads: pull, open and stop may be called by any thread at once; an entry belongs to one thread at a time, but for
  *          fetch_entry_read, which any may call.
  * Errors: struct fetch_failure says the reason for people and whether to try again; the code is ERR_UNAVAILABLE for what may
- *         pass by itself, ERR_INVALID for a package that will stay wrong, ERR_GONE once the fetcher was stopped.
+ *         pass by itself, ERR_TOO_MANY_REQUESTS for who does not wait, ERR_INVALID for a package that will stay wrong, ERR_GONE once
+ *         the fetcher was stopped.
  *
  *   reference ──► in the memory of answers? ──► in the local store? ──► child: registry or store ──► lines
  *                        └──────────────┬──────────────┘                                              │
@@ -54,12 +55,13 @@ struct fetcher_options {
     size_t n_mirrors;
     const uint16_t *ports; /* of TCP, that registries send us to, besides 443 and their own */
     size_t n_ports;
-    unsigned max_children; /* at once; 0: 8 */
-    unsigned max_per_host; /* of those, for one registry, so that one that hangs does not hold up the others; 0: 2 */
-    uint64_t cache_bytes;  /* 0: 1 GiB; the entries that were not used for longest go first */
-    int64_t timeout_ns;    /* of a child, from start to end; 0: five minutes */
-    int64_t remember_ns;   /* how long an answer about a tag stands for IfNotPresent; 0: five minutes */
-    struct clock clock;    /* zero: the system's */
+    unsigned max_children;   /* at once; 0: 8 */
+    unsigned max_per_host;   /* of those, for one registry, so that one that hangs does not hold up the others; 0: 3 */
+    unsigned max_per_tenant; /* of those, for who asks, so that nobody takes all places of a registry; 0: 2 */
+    uint64_t cache_bytes;    /* 0: 1 GiB; the entries that were not used for longest go first */
+    int64_t timeout_ns;      /* of a child, from start to end; 0: five minutes */
+    int64_t remember_ns;     /* how long an answer about a tag stands for IfNotPresent; 0: five minutes */
+    struct clock clock;      /* zero: the system's */
 };
 
 /* Copies what it needs of the options. */
@@ -80,6 +82,9 @@ struct fetch_request {
     enum fetch_policy policy;
     const str *auths; /* docker config JSON (.dockerconfigjson), of all pull secrets */
     size_t n_auths;
+    str tenant; /* who asks; empty: nobody in particular */
+    bool
+        is_at_once; /* where it would wait, for others or for the same answer: ERR_TOO_MANY_REQUESTS, and it is asked again */
 };
 
 struct fetch_result {
@@ -87,17 +92,17 @@ struct fetch_result {
     struct fetch_entry *entry; /* to be closed */
 };
 
-enum fetch_reason { FETCH_PULL_FAILED, FETCH_INVALID_PACKAGE, FETCH_STOPPED };
+enum fetch_reason { FETCH_PULL_FAILED, FETCH_INVALID_PACKAGE, FETCH_STOPPED, FETCH_BUSY };
 
 struct fetch_failure {
     enum fetch_reason reason;
     bool may_pass; /* trying again later makes sense without any change */
 };
 
-/* "PullFailed", "InvalidPackage"; "Stopped" is for nobody to see. */
+/* "PullFailed", "InvalidPackage"; "Stopped" and "Busy" are for nobody to see. */
 const char *fetch_reason_name(enum fetch_reason reason);
 
-/* Blocks. Texts of the result live in a; failure may be NULL and is set only when this fails. */
+/* Blocks, at least for its own child. Texts of the result live in a; failure may be NULL and is set only when this fails. */
 int fetch_pull(struct fetcher *f, struct arena *a, const struct fetch_request *request, struct fetch_result *ret,
                struct fetch_failure *failure, struct err *err);
 /* What was pulled before, by the digest it had; nobody is asked. ERR_NOT_FOUND: it is not kept (any more), or damaged. */

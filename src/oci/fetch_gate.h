@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: how many children may run at once, in all and for one registry, so that one that hangs does not hold up the others.
- *       Part of the fetcher.
- * Owns: its list of hosts.
+/* What: how many children may run at once: in all, for one registry and for one tenant, so that neither a registry that hangs nor
+ *       somebody who asks for much holds up the others. Part of the fetcher.
+ * Owns: its lists.
  * Threads: the caller holds a lock.
  * Errors: none. */
 #pragma once
@@ -9,21 +9,24 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-struct fetch_host {
-    str name; /* heap */
-    unsigned running;
+/* How many run by each name; names that nothing runs by are not there. */
+struct fetch_counts {
+    struct fetch_count {
+        str name; /* heap */
+        unsigned running;
+    } * p;
+    size_t n, cap;
 };
 
 /* Pulls from the local store are counted apart (as the host ""): nothing of them can hang. */
 struct fetch_gate {
-    unsigned max, max_per_host;
+    unsigned max, max_per_host, max_per_tenant;
     unsigned running; /* of registries */
-    struct fetch_host *hosts;
-    size_t n_hosts;
+    struct fetch_counts hosts, tenants;
 };
 
-void fetch_gate_init(struct fetch_gate *g, unsigned max, unsigned max_per_host);
+void fetch_gate_init(struct fetch_gate *g, unsigned max, unsigned max_per_host, unsigned max_per_tenant);
 void fetch_gate_done(struct fetch_gate *g);
-/* False: not now. */
-bool fetch_gate_enter(struct fetch_gate *g, str host);
-void fetch_gate_leave(struct fetch_gate *g, str host);
+/* False: not now. No tenant: only the registry counts. */
+bool fetch_gate_enter(struct fetch_gate *g, str host, str tenant);
+void fetch_gate_leave(struct fetch_gate *g, str host, str tenant);

@@ -110,15 +110,13 @@ static void read_entry(struct fetch_entry *e, struct outcome *o)
     (void)snprintf(o->text, sizeof o->text, "%.*s", STR(buf_str(&b)));
 }
 
-static struct outcome pull_as(const char *reference, enum fetch_policy policy, const char *auth)
+static struct outcome pull_what(const struct fetch_request *request)
 {
     struct arena a ARENA_SCOPE = {0};
     struct outcome o = {0};
     struct err err;
-    str auths[] = {str_of(auth)};
-    const struct fetch_request request = {str_of(reference), policy, auths, auth ? 1 : 0};
     struct fetch_result result;
-    o.code = fetch_pull(fetcher, &a, &request, &result, &o.failure, &err);
+    o.code = fetch_pull(fetcher, &a, request, &result, &o.failure, &err);
     if (o.code < 0) {
         (void)snprintf(o.text, sizeof o.text, "%s", err.msg);
         return o;
@@ -127,6 +125,19 @@ static struct outcome pull_as(const char *reference, enum fetch_policy policy, c
     read_entry(result.entry, &o);
     fetch_entry_close(result.entry);
     return o;
+}
+
+static struct outcome pull_as(const char *reference, enum fetch_policy policy, const char *auth)
+{
+    str auths[] = {str_of(auth)};
+    return pull_what(&(struct fetch_request){str_of(reference), policy, auths, auth ? 1 : 0, {0}, false});
+}
+
+/* As somebody who has more to do than to wait. */
+static struct outcome pull_at_once(const char *reference, const char *tenant)
+{
+    return pull_what(
+        &(struct fetch_request){.reference = str_of(reference), .tenant = str_of(tenant), .is_at_once = true});
 }
 
 static struct outcome pull(const char *reference)
@@ -432,6 +443,26 @@ static void a_registry_that_hangs_delays_nobody_else(void **state)
     assert_int_equal(runs(), 13);
 }
 
+/* Neither for a place nor for the answer that another waits for already. */
+static void who_does_not_wait_is_told_to_come_again(void **state)
+{
+    struct asker first;
+    make_gate();
+    child_does("case $q in *slow.example*) read -r x < gate;; esac; manifest " ONES "; text x; end 1");
+    start_with((struct fetcher_options){.max_children = 4, .max_per_host = 1, .max_per_tenant = 1});
+    begin(&first, "slow.example/x:1");
+    wait_for_runs(1);
+    bad(pull_at_once("slow.example/x:1", "a"), FETCH_BUSY, true, "others are pulled first");
+    bad(pull_at_once("slow.example/x:2", "a"), FETCH_BUSY, true, "others are pulled first");
+    assert_int_equal(pull_at_once("quick.example/x:1", "a").code, 0);
+    open_gate(1);
+    assert_int_equal(await(&first).code, 0);
+    assert_int_equal(pull_at_once("slow.example/x:1", "a").code, 0); /* from memory */
+    assert_int_equal(runs(), 2);
+    fetcher_stop(fetcher);
+    bad(pull_at_once("slow.example/x:3", "a"), FETCH_STOPPED, false, "stopped");
+}
+
 static void stopping_ends_all_that_is_under_way(void **state)
 {
     struct asker askers[4];
@@ -626,6 +657,7 @@ int main(void)
         TEST(equal_questions_are_asked_once),
         TEST(so_are_those_that_fail),
         TEST(a_registry_that_hangs_delays_nobody_else),
+        TEST(who_does_not_wait_is_told_to_come_again),
         TEST(stopping_ends_all_that_is_under_way),
         TEST(entries_are_found_by_repository_and_digest),
         TEST(damaged_entries_are_fetched_again),
