@@ -6,6 +6,7 @@ usage: package_trust_test.py REEVE [TEST…]
 """
 import os
 import shutil
+import socket
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -99,6 +100,21 @@ def kinds_that_no_version_serves_are_not_taken_for_empty(world):
     install = world.reason(PI, 'shop', 'order', 'InUse', 'Synced')
     assert 'orders that no version serves' in condition(install, 'Synced')['message'], install
     assert world.has(CRDS + '/orders.order.example.org')
+
+
+def who_asks_for_much_holds_up_nobody(world):
+    """One namespace wants many packages of several registries that never answer; the package of another is in the store."""
+    listeners = [socket.create_server(('127.0.0.1', 0), backlog=100) for _ in range(6)]
+    world.namespace('stuck')
+    world.namespace('quick')
+    world.package('quick')
+    for i in range(48):
+        registry = 'localhost:%d' % listeners[i % len(listeners)].getsockname()[1]
+        world.install(PI, 'stuck', 'bad%d' % i, '%s/evil/bad%d:1' % (registry, i))
+    world.reason(PI, 'stuck', 'bad47', 'Pulling')
+    world.install(PI, 'quick', 'good', 'acme/quick:1.0')
+    world.ready(PI, 'quick', 'good')
+    assert all(condition(world.get(PI, 'stuck', 'bad%d' % i), 'Ready')['reason'] == 'Pulling' for i in range(48)), 'one gave up'
 
 
 def status_is_not_for_people(world):
@@ -196,7 +212,8 @@ def somebody_new_by_an_old_name(world):
 
 TESTS = [editors_delete_only_their_own, who_holds_a_package_keeps_it, kinds_that_no_version_serves_are_not_taken_for_empty,
          status_is_not_for_people, what_an_upgrade_leaves_goes_with_the_install, a_record_that_is_deleted_comes_back,
-         an_upgrade_that_does_not_fit_is_refused, the_same_image_by_another_name_is_another_package, somebody_new_by_an_old_name]
+         an_upgrade_that_does_not_fit_is_refused, the_same_image_by_another_name_is_another_package, somebody_new_by_an_old_name,
+         who_asks_for_much_holds_up_nobody]
 
 
 def main():

@@ -27,7 +27,7 @@ struct lane {
     struct controller *controller;
 };
 
-enum { LANES = 4, PULL_WORKERS = 16 };
+enum { LANES = 4, PULL_WORKERS = 20 }; /* more than children can be at work at once */
 
 /* What an install has alone, by kind; see own.c. */
 enum own_kind {
@@ -69,6 +69,7 @@ struct pull {
     int64_t generation;
     int64_t asked_for, asked_at; /* generation, and when */
     bool is_done, is_slow;
+    bool is_busy;                  /* it is not its turn yet */
     const struct package *wanted;  /* of spec; counted; or NULL: why */
     const struct package *running; /* of status; the same object if the same; or NULL */
     const struct package *old;     /* what status says is being replaced; or NULL */
@@ -101,7 +102,6 @@ struct installs {
     struct map deciding; /* labels of families in which somebody is just being accepted */
     struct map packages; /* reference and digest → struct loaded, see packages.c */
     struct map memos; /* label of a family → struct memo, see shares_crds.c; belongs to whoever works on that family */
-    struct map busy;  /* registries → pulls at work that take long, see pull.c */
 };
 
 static inline void installs_lock(struct installs *s)

@@ -4,6 +4,9 @@
  *   spec.package    resolved once for each generation of spec; what a tag stands for later does not matter until spec changes
  *   status          what is installed, and what that is just replacing: by digest, from what is kept, else from the registry again
  *
+ * A worker waits for a child of its own and for nobody else: who has no place yet comes again, so that a registry that hangs, or a
+ * namespace that asks for much, holds up nobody.
+ *
  * What was installed before a restart takes part in its family as soon as it is read, however long the rest may take. */
 #include "controllers/installs/inside.h"
 #include "object/object.h"
@@ -11,8 +14,6 @@
 #include "json/base64.h"
 
 #include <stdlib.h>
-
-enum { SLOW_MAX = PULL_WORKERS / 2 }; /* pulls from one registry that take long, at once */
 
 static const int64_t second = INT64_C(1000000000);
 static const struct client_resource secrets = CLIENT_RESOURCE("", "v1", "secrets", "Secret", true);
@@ -107,7 +108,6 @@ void pull_free_all(struct installs *s)
     while (map_next(&s->pulled, &at, &key, &value))
         pull_free(value);
     map_done(&s->pulled);
-    map_done(&s->busy); /* empty: no worker is left */
 }
 
 /* The key of the map lives in the arena of the value. */
@@ -159,73 +159,6 @@ static int read_auths(struct installs *s, struct arena *a, const struct plan_ins
     return 0;
 }
 
-/* ---- One registry that hangs must not hold up the others. ---- */
-
-struct turn {
-    struct arena arena;
-    str registry;
-    int64_t since[PULL_WORKERS]; /* 0: free */
-};
-
-static str registry_of(struct arena *a, str reference)
-{
-    struct oci_reference ref;
-    if (oci_reference_parse(reference, &ref, NULL) < 0)
-        return (str){0};
-    ref = oci_reference_normalize(a, &ref);
-    return ref.registry;
-}
-
-static struct turn *turn_of(struct installs *s, str registry)
-{
-    struct turn *t = map_get(&s->busy, registry);
-    if (t)
-        return t;
-    t = calloc(1, sizeof *t);
-    if (!t)
-        abort();
-    arena_begin(&t->arena, registry.n + 8);
-    t->registry = str_dup(&t->arena, registry);
-    map_set(&s->busy, t->registry, t);
-    return t;
-}
-
-/* Where it may begin, or NULL: too many from there have been under way for more than a second. */
-static int64_t *take_turn(struct installs *s, str registry)
-{
-    int64_t now = s->clock.mono_ns(s->clock.ctx), *mine = NULL;
-    size_t slow = 0;
-    installs_lock(s);
-    struct turn *t = turn_of(s, registry);
-    for (size_t i = 0; i < PULL_WORKERS; i++) {
-        slow += t->since[i] && now - t->since[i] > second;
-        if (!t->since[i])
-            mine = &t->since[i];
-    }
-    if (slow >= SLOW_MAX)
-        mine = NULL;
-    if (mine)
-        *mine = now > 0 ? now : 1;
-    installs_unlock(s);
-    return mine;
-}
-
-static void end_turn(struct installs *s, str registry, int64_t *mine)
-{
-    installs_lock(s);
-    struct turn *t = map_get(&s->busy, registry);
-    *mine = 0;
-    bool is_idle = true;
-    for (size_t i = 0; i < PULL_WORKERS; i++)
-        is_idle &= t->since[i] == 0;
-    if (is_idle) {
-        map_del(&s->busy, t->registry);
-        arena_done(&t->arena);
-        free(t);
-    }
-    installs_unlock(s);
-}
-
 /* ---- Pulling. ---- */
 
 static enum fetch_policy policy_of(str text)
@@ -233,6 +166,15 @@ static enum fetch_policy policy_of(str text)
     if (str_eq(text, S("Always")))
         return FETCH_ALWAYS;
     return str_eq(text, S("Never")) ? FETCH_NEVER : FETCH_IF_NOT_PRESENT;
+}
+
+/* People of one namespace are one tenant, whatever they install. */
+static struct fetch_request request_of(const struct plan_install *asked)
+{
+    return (struct fetch_request){.reference = asked->image,
+                                  .policy = policy_of(asked->pull_policy),
+                                  .tenant = asked->is_cluster ? (str){0} : asked->namespace,
+                                  .is_at_once = true};
 }
 
 /* A package that reads well is one that may still have findings: those are the plan's to tell. */
@@ -259,7 +201,7 @@ static const struct package *find_running(struct installs *s, struct arena *a, c
               packages_load(s, entry, reference, digest, &p, err) == 0))
         return p;
     struct oci_reference ref;
-    struct fetch_request request = {.policy = policy_of(asked->pull_policy)};
+    struct fetch_request request = request_of(asked);
     struct fetch_failure failure;
     if (oci_reference_parse(reference, &ref, err) < 0 || read_auths(s, a, asked, &request, err) < 0)
         return NULL;
@@ -270,12 +212,13 @@ static const struct package *find_running(struct installs *s, struct arena *a, c
 
 static void pull_wanted(struct installs *s, struct arena *a, const struct plan_install *asked, struct pull *p)
 {
-    struct fetch_request request = {.reference = asked->image, .policy = policy_of(asked->pull_policy)};
+    struct fetch_request request = request_of(asked);
     struct fetch_failure failure = {FETCH_PULL_FAILED, true};
     struct err err;
     if (read_auths(s, a, asked, &request, &err) == 0 &&
         pull_one(s, a, &request, asked->image, &p->wanted, &failure, &err) == 0)
         return;
+    p->is_busy = failure.reason == FETCH_BUSY;
     p->may_pass = failure.may_pass;
     p->reason = str_dup(&p->arena, str_of(fetch_reason_name(failure.reason)));
     p->message = str_dup(&p->arena, str_of(err.msg));
@@ -321,9 +264,14 @@ static void pull_installed(struct installs *s, struct arena *a, const struct lan
     if (p->running) {
         if (old.n && old_digest.n) /* if it is lost, its roles go a little earlier than its controller */
             p->old = find_running(s, a, asked, old, old_digest, &err);
-        resume(s, lane, install, asked, p);
+        p->is_busy = old.n && old_digest.n && !p->old && err.code == ERR_TOO_MANY_REQUESTS;
+        if (!p->is_busy)
+            resume(s, lane, install, asked, p);
         return;
     }
+    p->is_busy = err.code == ERR_TOO_MANY_REQUESTS;
+    if (p->is_busy)
+        return;
     p->running_message = str_dup(&p->arena, str_of(err.msg));
     if (!object_is_deleting(install))
         return;
@@ -340,7 +288,7 @@ static void pull_both(struct installs *s, struct arena *a, const struct lane *la
     int64_t observed = 0;
     (void)json_to_int(json_get(status, S("observedGeneration")), &observed);
     pull_installed(s, a, lane, install, asked, p);
-    if (!is_valid || object_is_deleting(install))
+    if (p->is_busy || !is_valid || object_is_deleting(install))
         return; /* the visit of the install says why */
     if (p->running && str_eq(running, asked->image) && observed == p->generation)
         p->wanted = package_ref(p->running);
@@ -353,6 +301,18 @@ static int64_t next_try(uint32_t tries)
 {
     int64_t wait = second << (tries > 9 ? 9 : tries);
     return wait > 300 * second ? 300 * second : wait;
+}
+
+/* Others come first: the longer it waits already the less another moment matters. */
+static int64_t next_turn(struct installs *s, str uid)
+{
+    enum { SHARE = 4 };
+    const int64_t least = second / 50, most = second;
+    installs_lock(s);
+    const struct pull *p = map_get(&s->pulled, uid);
+    int64_t wait = p && p->asked_at ? (s->clock.mono_ns(s->clock.ctx) - p->asked_at) / SHARE : 0;
+    installs_unlock(s);
+    return wait < least ? least : wait > most ? most : wait;
 }
 
 static uint32_t tries_before(struct installs *s, str uid)
@@ -373,7 +333,8 @@ static bool read_key(struct installs *s, struct reconcile *r, const struct lane 
     return true;
 }
 
-static void pull_now(struct installs *s, struct reconcile *r, const struct lane *lane, const struct json *install,
+/* False: it is not its turn yet. */
+static bool pull_now(struct installs *s, struct reconcile *r, const struct lane *lane, const struct json *install,
                      const struct plan_install *asked, bool is_valid)
 {
     struct pull *p = calloc(1, sizeof *p);
@@ -381,11 +342,17 @@ static void pull_now(struct installs *s, struct reconcile *r, const struct lane 
         abort();
     p->generation = object_generation(install);
     pull_both(s, r->arena, lane, install, asked, is_valid, p);
+    if (p->is_busy) {
+        r->again_ns = next_turn(s, object_uid(install));
+        pull_free(p);
+        return false;
+    }
     if ((!p->wanted && p->may_pass) || p->running_message.n) {
         p->tries = tries_before(s, object_uid(install)) + 1;
         r->again_ns = next_try(p->tries - 1);
     }
     keep(s, lane, install, p);
+    return true;
 }
 
 int pull_visit(void *ctx, struct reconcile *r, struct err *err)
@@ -401,14 +368,7 @@ int pull_visit(void *ctx, struct reconcile *r, struct err *err)
     struct findings findings = {.arena = r->arena};
     struct plan_install asked;
     plan_install_read(r->arena, lane->dialect, &install, &asked, &findings);
-    str registry = registry_of(r->arena, asked.image);
-    int64_t *turn = take_turn(s, registry);
-    if (!turn) {
-        r->again_ns = second / 2;
-        return 0;
-    }
-    pull_now(s, r, lane, &install, &asked, findings.list.n == 0);
-    end_turn(s, registry, turn);
-    control_enqueue(lane->controller, r->namespace, name);
+    if (pull_now(s, r, lane, &install, &asked, findings.list.n == 0))
+        control_enqueue(lane->controller, r->namespace, name);
     return 0;
 }
