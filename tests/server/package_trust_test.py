@@ -128,18 +128,22 @@ def status_is_not_for_people(world):
 
 
 def what_an_upgrade_leaves_goes_with_the_install(world):
-    world.namespace('moving')
-    world.package('from')
-    world.package('into')
-    world.install(PI, 'moving', 'it', 'acme/from:1.0')
-    world.ready(PI, 'moving', 'it')
-    world.must('POST', RBAC + 'clusterroles', {'metadata': {'name': 'package:acme:into:1.0:admin'}, 'rules': []})
-    world.upgrade(PI, 'moving', 'it', 'acme/into:1.0')
-    world.reason(PI, 'moving', 'it', 'ApplyFailed', 'Installed')
-    world.remove(PI, 'moving', 'it')
-    world.gone(PI, 'moving', 'it')
-    wait_for('roles of acme/from to go', lambda: not world.has(RBAC + 'clusterroles/package:acme:from:1.0:admin'))
-    wait_for('CRD of acme/from to go', lambda: not world.has(CRDS + '/froms.from.example.org'))
+    """The new package was to run in a namespace that is being deleted, so that the old one was never left."""
+    world.must('POST', '/api/v1/namespaces', {'metadata': {'name': 'going', 'finalizers': ['example.org/wait']}})
+    world.must('DELETE', '/api/v1/namespaces/going')
+    world.package('from', cluster=True)
+    world.package('into', cluster=True)
+    world.install(CPI, '', 'it', 'acme/from:1.0')
+    world.ready(CPI, '', 'it')
+    world.must('PATCH', path_of(CPI, '', 'it'), {'spec': {'package': 'acme/into:1.0', 'namespace': 'going'}}, MERGE)
+    install = world.reason(CPI, '', 'it', 'ReconcileError', 'Synced')
+    assert install['status']['replaces']['package'] == 'acme/from:1.0', install
+    world.remove(CPI, '', 'it')
+    world.gone(CPI, '', 'it')
+    for name in ('from', 'into'):
+        assert not world.has(RBAC + 'clusterroles/package:acme:%s:1.0:admin' % name), name
+        assert not world.has(CRDS + '/%ss.%s.example.org' % (name, name)), name
+    world.must('PATCH', '/api/v1/namespaces/going', {'metadata': {'finalizers': None}}, MERGE)
 
 
 def a_record_that_is_deleted_comes_back(world):

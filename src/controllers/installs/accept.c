@@ -173,6 +173,14 @@ static const struct holding *find_rival(struct visit *v, str label)
     return NULL;
 }
 
+static void check_accepted(struct visit *v, const struct package *p, str label, struct findings *findings)
+{
+    const struct holding *rival = find_rival(v, label);
+    if (rival)
+        findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(p->family),
+                     STR(visit_title(v->a, rival->lane, rival->namespace, rival->name)));
+}
+
 /* Whether somebody of the family has this very package already: then it gets along with all the others. */
 static bool is_held(struct visit *v, str label, const struct package *p)
 {
@@ -362,13 +370,10 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
 {
     packages others = {0};
     str waits_for = {0};
-    const struct holding *rival = find_rival(v, label);
     *ret = false;
-    if (rival) {
-        findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(p->family),
-                     STR(visit_title(v->a, rival->lane, rival->namespace, rival->name)));
+    check_accepted(v, p, label, findings);
+    if (findings->list.n)
         return 0;
-    }
     if (!is_held(v, label, p)) {
         if (!begin(v, label, &others, &waits_for)) {
             v->r->again_ns = (waits_for.n ? 500 : 20) * millisecond;
@@ -396,8 +401,10 @@ int accept_package(struct visit *v, const struct package *p, const struct plan *
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
     bool may = has_package(h, p);
+    if (!may)
+        check_accepted(v, p, label, findings); /* which tells more than that its names are taken */
     installs_unlock(v->s);
-    int code = may ? 0 : own_check(v, plan, label, findings, err);
+    int code = may || findings->list.n ? 0 : own_check(v, plan, label, findings, err);
     if (code < 0 || findings->list.n)
         return code;
     if (!may) {
