@@ -3,12 +3,17 @@
 #include "controllers/installs/accept.h"
 #include "controllers/installs/inside.h"
 
-enum { TEXT_MAX = 900 }; /* an Event has room for about 1,000 bytes */
+enum {
+    TEXT_MAX = 900, /* an Event has room for about 1,000 bytes */
+    LIST_MAX = 200,
+};
 
+/* At least one of them, and no more than there is room for. */
 static void add_list(struct buf *b, const struct strs *list)
 {
+    size_t start = b->n;
     for (size_t i = 0; i < list->n; i++) {
-        if (b->n > TEXT_MAX) {
+        if (i && b->n - start > LIST_MAX) {
             buf_fmt(b, " and %zu more", list->n - i);
             return;
         }
@@ -16,34 +21,44 @@ static void add_list(struct buf *b, const struct strs *list)
     }
 }
 
-static void add_grant(struct buf *b, const struct plan_grant *grant)
+/* "admins: get, list on networks of compute.example.org in team-a" */
+static void add_rule(struct buf *b, const struct plan_grant *grant, const struct rule *rule)
 {
     static const char *const who[] = {
         [PLAN_CONTROLLER] = "the package", [PLAN_ADMIN] = "admins", [PLAN_EDIT] = "editors", [PLAN_VIEW] = "viewers"};
-    rules_each(grant->rules, rule)
-    {
-        if (b->n > TEXT_MAX)
-            return;
-        buf_fmt(b, "%s%s: ", b->n ? "; " : "", who[grant->who]);
-        add_list(b, &rule->verbs);
-        buf_add_str(b, S(" on "));
-        add_list(b, &rule->resources);
-        if (rule->api_groups.n && rule->api_groups.p[0].n) {
-            buf_add_str(b, S(" of "));
-            add_list(b, &rule->api_groups);
-        }
-        if (grant->is_cluster_wide)
-            buf_add_str(b, S(" everywhere"));
-        else
-            buf_fmt(b, " in %.*s", STR(grant->namespace));
+    buf_fmt(b, "%s: ", who[grant->who]);
+    add_list(b, &rule->verbs);
+    buf_add_str(b, S(" on "));
+    add_list(b, &rule->resources);
+    if (rule->api_groups.n && rule->api_groups.p[0].n) {
+        buf_add_str(b, S(" of "));
+        add_list(b, &rule->api_groups);
     }
+    if (grant->is_cluster_wide)
+        buf_add_str(b, S(" everywhere"));
+    else
+        buf_fmt(b, " in %.*s", STR(grant->namespace));
 }
 
+/* Those that come first, whole, and how many there are besides. */
 static void tell(struct visit *v, str reason, struct plan_grants grants)
 {
     struct buf text = {.arena = v->a};
-    for (size_t i = 0; i < grants.n; i++)
-        add_grant(&text, &grants.p[i]);
+    size_t left_out = 0;
+    for (size_t i = 0; i < grants.n; i++) {
+        rules_each(grants.p[i].rules, rule)
+        {
+            struct buf one = {.arena = v->a};
+            if (!left_out)
+                add_rule(&one, &grants.p[i], rule);
+            if (left_out || (text.n && text.n + one.n > TEXT_MAX))
+                left_out++;
+            else
+                buf_fmt(&text, "%s%.*s", text.n ? "; " : "", STR(buf_str(&one)));
+        }
+    }
+    if (left_out)
+        buf_fmt(&text, "; and %zu more", left_out);
     if (text.n)
         recorder_event(v->s->recorder, &v->install, RECORDER_NORMAL, reason, buf_str(&text));
 }
