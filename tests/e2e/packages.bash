@@ -31,8 +31,9 @@ stop_packages() {
 leave_packages() {
     local all=clusterpackageinstalls,packageinstalls,clusterstackinstalls,stackinstalls
     kubectl annotate "$all" --all --all-namespaces packages.crossplane.io/delete-instances=true --overwrite
+    kubectl delete "$all" --all --all-namespaces --wait=false
+    kubectl delete namespaces -l e2e=packages --timeout=120s # with the objects that an install elsewhere may not delete
     kubectl delete "$all" --all --all-namespaces --timeout=120s
-    kubectl delete namespaces -l e2e=packages --wait=true --timeout=120s
 }
 
 # namespace NAME [LABEL...]
@@ -135,6 +136,15 @@ refused() {
 uninstall() { kubectl delete "$@" --timeout=60s; }
 
 # ---- What there is. ----
+
+# comes_back KIND NAME [FLAG...]: it is deleted, and another is there in its place. (kubectl would wait until there is none.)
+comes_back() {
+    local uid
+    uid=$(kubectl get "$@" -o 'jsonpath={.metadata.uid}')
+    kubectl delete "$@" --wait=false
+    anew() { local now; now=$(kubectl get "$@" -o 'jsonpath={.metadata.uid}') && [ -n "$now" ] && [ "$now" != "$uid" ]; }
+    eventually anew "$@" || { echo "$* did not come back" >&2 && return 1; }
+}
 
 # rules NAME [KIND] [FLAG...]: one line for each resource of a role: "RESOURCE[.GROUP] VERB,VERB"
 rules() {

@@ -208,8 +208,7 @@ rbac.crossplane.io/aggregate-to-namespace-view=true' labels clusterrole package:
 
 @test "what somebody deletes or changes of them comes back" {
     for role in crossplane-admin crossplane-env-view crossplane:package-manager:ns:default:edit crossplane:ns:foo:admin; do
-        kubectl delete clusterrole "$role"
-        eventually is_there clusterrole "$role"
+        comes_back clusterrole "$role"
     done
     kubectl label clusterrole crossplane:package-manager:env:default:view rbac.crossplane.io/aggregate-to-environment-view-
     restored() { labels clusterrole crossplane:package-manager:env:default:view | grep -qx rbac.crossplane.io/aggregate-to-environment-view=true; }
@@ -217,8 +216,7 @@ rbac.crossplane.io/aggregate-to-namespace-view=true' labels clusterrole package:
     kubectl patch clusterrole crossplane:package-manager:ns:default:view --type=json -p '[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}}]'
     no_secrets() { ! rules crossplane:package-manager:ns:default:view | grep secrets; }
     eventually no_secrets
-    kubectl delete clusterrolebinding crossplane-admin
-    eventually is_there clusterrolebinding crossplane-admin
+    comes_back clusterrolebinding crossplane-admin
     eventually may foo-admin create wordpressinstances.wordpress.example.org foo
     eventually may env-view list mysqlinstances.database.example.org
 }

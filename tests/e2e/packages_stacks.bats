@@ -118,16 +118,25 @@ secrets *' rules bar
 }
 
 @test "scope mismatch: an error status should be set on the install resource, both ways" {
-    stack_install two bar acme/bar:1.0
-    refused ScopeMismatch stackinstall bar -n two
-    run -0 message Ready stackinstall bar -n two
+    stack_install two small acme/bar:1.0
+    refused ScopeMismatch stackinstall small -n two
+    run -0 message Ready stackinstall small -n two
     mentions ClusterStackInstall
-    uninstall stackinstall bar -n two
+    uninstall stackinstall small -n two
     cluster_stack_install wordpress wordpressinc/wordpress:1.1
     refused ScopeMismatch clusterstackinstall wordpress
     run -0 message Ready clusterstackinstall wordpress
     mentions StackInstall
     uninstall clusterstackinstall wordpress
+}
+
+@test "a name that another install has in that place is not taken over" {
+    stack_install two bar wordpressinc/wordpress:1.0
+    refused Conflict stackinstall bar -n two
+    run -0 message Ready stackinstall bar -n two
+    mentions 'ClusterStackInstall bar'
+    uninstall stackinstall bar -n two
+    is_there serviceaccount bar -n two
 }
 
 @test "two versions of a namespace stack, in two namespaces" {

@@ -147,6 +147,19 @@ namespace.crossplane.io/two=true' labels crd $CRD
     shows '' roles
 }
 
+@test "a version that was refused goes ahead when those in its way are gone" {
+    namespace_install one foo acme/foo:1.0
+    installed pi foo -n one
+    namespace_install three foo acme/foo:2.0
+    refused CRDConflict pi foo -n three
+    uninstall pi foo -n one
+    installed pi foo -n three
+    holds '.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.type == "string"' crd $CRD
+    shows "$(roles_of 2.0 three)" roles
+    uninstall pi foo -n three
+    is_gone crd $CRD
+}
+
 @test "two packages that claim the same name and version: the second is refused" {
     APP='version: "1.0"' made_up acme/foo:another Namespaced "$SCRATCH/foo-1.1"
     namespace_install one foo acme/foo:1.0
@@ -154,7 +167,9 @@ namespace.crossplane.io/two=true' labels crd $CRD
     namespace_install two foo acme/foo:another
     refused AlreadyInstalled pi foo -n two
     shows 'v1beta1: size' schema
-    uninstall pi foo -n two
     uninstall pi foo -n one
+    installed pi foo -n two # now there is one
+    shows 'v1beta1: color size' schema
+    uninstall pi foo -n two
     is_gone crd $CRD
 }
