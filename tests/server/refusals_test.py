@@ -272,6 +272,11 @@ class Refusals:
         self.refused('Conflict', 'is that of PackageInstall team-a/refused', 'StackInstall', HOME, other)
         self.refused('Conflict', 'is that of PackageInstall team-a/refused', 'ClusterPackageInstall', '', cluster, namespace=HOME)
         self.removed('PackageInstall', HOME, 'refused')
+        self.packages.install('StackInstall', HOME, 'refused', self.add(files([MINE], depends=['x'])))  # keeps nobody out
+        self.packages.wait('StackInstall', HOME, 'refused', lambda it: condition(it, 'Ready')['reason'] == 'InvalidPackage')
+        self.installed('PackageInstall', HOME, 'refused', space)
+        self.removed('PackageInstall', HOME, 'refused')
+        self.removed('StackInstall', HOME, 'refused')
         self.installed('ClusterStackInstall', '', 'refused', cluster, namespace=HOME)
         self.refused('Conflict', 'is that of ClusterStackInstall refused', 'PackageInstall', HOME, space)
         self.removed('ClusterStackInstall', '', 'refused')

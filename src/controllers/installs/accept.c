@@ -103,7 +103,7 @@ static void check_namesakes(struct visit *v, const struct lane *l, struct findin
         struct findings ignored = {.arena = v->a};
         struct plan_install theirs;
         plan_install_read(v->a, l->dialect, &other, &theirs, &ignored);
-        if (str_eq(theirs.namespace, v->asked.namespace) &&
+        if (str_eq(theirs.namespace, v->asked.namespace) && !is_refused(&other) &&
             comes_before(&other, (size_t)(l - v->s->lanes), &v->install, (size_t)(v->lane - v->s->lanes)))
             findings_add(findings, S("Conflict"), "ServiceAccount \"%.*s\" of namespace %.*s is that of %.*s",
                          STR(theirs.name), STR(theirs.namespace),
