@@ -256,19 +256,23 @@ class Tests:
             time.sleep(0.05)
         raise AssertionError('%s is not %s: %s' % (name, wanted, install))
 
-    def install(self, server, name, registry):
+    def tell_password(self, server, method, name, registry, password):
+        secret = {'metadata': {'name': name}, 'type': 'kubernetes.io/dockerconfigjson', 'stringData': {
+            '.dockerconfigjson': docker_config('localhost:%d' % registry.port, USER, password)}}
+        status, body = server.ask(method, '/api/v1/namespaces/default/secrets' + ('/' + name if method == 'PUT' else ''), secret)
+        assert status in (200, 201), body
+
+    def install(self, server, name, registry, password=PASSWORD):
         host = 'localhost:%d' % registry.port
-        secret = {'metadata': {'name': name}, 'type': 'kubernetes.io/dockerconfigjson',
-                  'stringData': {'.dockerconfigjson': docker_config(host, USER, PASSWORD)}}
-        status, body = server.ask('POST', '/api/v1/namespaces/default/secrets', secret)
-        assert status == 201, body
+        self.tell_password(server, 'POST', name, registry, password)
         status, body = server.ask('POST', '/apis/packages.crossplane.io/v1alpha1/namespaces/default/packageinstalls', {
             'apiVersion': 'packages.crossplane.io/v1alpha1', 'kind': 'PackageInstall', 'metadata': {'name': name},
             'spec': {'package': '%s/acme/%s:1.0' % (host, name), 'imagePullSecrets': [{'name': name}]}})
         assert status == 201, body
 
     def installed(self):
-        """By reeve up: refused while the CA is not trusted, and while the token service may not be connected to."""
+        """By reeve up: refused while the CA is not trusted, and while the token service may not be connected to, and
+        while the password is wrong."""
         service = TokenService(self.folder, self.good)
         registries = {'basic': self.basic, 'token': self.registry(service.auth())}
         self.push(registries['token'], '127.0.0.1', 'token')
@@ -287,6 +291,10 @@ class Tests:
             server.start(None, *flags)
             self.wait_for(server, 'basic', 'True')
             self.wait_for(server, 'token', 'PullFailed', 'port %d is neither' % service.port)
+            self.install(server, 'one', self.basic, 'wr0ng')
+            self.wait_for(server, 'one', 'PullFailed', '401 Unauthorized')
+            self.tell_password(server, 'PUT', 'one', self.basic, PASSWORD)  # the install itself stays as it is
+            self.wait_for(server, 'one', 'True')
             server.stop()
             server.start(None, *flags, '--registry-port', str(service.port))
             self.wait_for(server, 'token', 'True')

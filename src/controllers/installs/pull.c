@@ -219,7 +219,9 @@ static void pull_wanted(struct installs *s, struct arena *a, const struct plan_i
         pull_one(s, a, &request, asked->image, &p->wanted, &failure, &err) == 0)
         return;
     p->is_busy = failure.reason == FETCH_BUSY;
-    p->may_pass = failure.may_pass;
+    /* What a registry refuses today it may give tomorrow: images are pushed, passwords mended, certificates renewed, and nobody
+     * tells us. A package that is wrong stays wrong. */
+    p->may_pass = failure.may_pass || failure.reason == FETCH_PULL_FAILED;
     p->reason = str_dup(&p->arena, str_of(fetch_reason_name(failure.reason)));
     p->message = str_dup(&p->arena, str_of(err.msg));
 }
