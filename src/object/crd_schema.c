@@ -18,8 +18,9 @@ static void check(const struct context *c, const struct json *schema, const stru
 static bool check_forms_of(struct field_errors *errs, const struct keywords *kw, const struct step *path)
 {
     bool ok = true;
-    for (int k = 0; k < KW_COUNT; k++) {
-        const char *wrong = kw->at[k] ? keyword_misformed(k, kw->at[k]) : NULL;
+    for (uint64_t left = kw->given; left; left &= left - 1) {
+        enum keyword k = keyword_lowest(left);
+        const char *wrong = keyword_misformed(k, kw->at[k]);
         if (wrong == NULL)
             continue;
         crd_invalid(errs, AT(path, str_of(keyword_name(k))), field_value(errs->arena, kw->at[k]), wrong);
@@ -33,14 +34,15 @@ bool crd_check_forms(struct field_errors *errs, const struct json *schema, const
     struct keywords kw;
     keywords_read(schema, &kw);
     bool ok = check_forms_of(errs, &kw, path);
-    for (int k = 0; ok && k < KW_COUNT; k++) {
+    for (uint64_t left = kw.given; ok && left; left &= left - 1) {
+        enum keyword k = keyword_lowest(left);
         const struct json *v = kw.at[k];
-        if (v == NULL)
-            continue;
-        const struct step *at = AT(path, str_of(keyword_name(k)));
         enum keyword_form form = keyword_form(k);
         bool one = form == FORM_SCHEMA || form == FORM_SCHEMA_OR_BOOL || form == FORM_SCHEMA_OR_LIST;
         bool list = form == FORM_SCHEMAS || form == FORM_SCHEMA_OR_LIST;
+        if (!one && !list && form != FORM_NAMED)
+            continue;
+        const struct step *at = AT(path, str_of(keyword_name(k)));
         if (one && json_is_obj(v))
             ok = crd_check_forms(errs, v, at);
         for (uint32_t i = 0; list && json_is_arr(v) && i < v->n; i++)

@@ -334,10 +334,9 @@ const char *crd_unstructural(const struct json *schema)
     if (json_is_arr(kw.at[KW_ITEMS]))
         return "OpenAPIV3Schema 'items' must be a schema, but is an array";
     const char *wrong = NULL;
-    for (int k = 0; k < KW_COUNT && wrong == NULL; k++) {
+    for (uint64_t left = kw.given; left && wrong == NULL; left &= left - 1) {
+        enum keyword k = keyword_lowest(left);
         const struct json *v = kw.at[k];
-        if (v == NULL)
-            continue;
         enum keyword_form form = keyword_form(k);
         if (form == FORM_SCHEMA || ((form == FORM_SCHEMA_OR_BOOL || form == FORM_SCHEMA_OR_LIST) && json_is_obj(v)))
             wrong = crd_unstructural(v);

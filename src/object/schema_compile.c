@@ -90,8 +90,9 @@ static bool check_forms(struct builder *b, const struct keywords *kw, const stru
 {
     static const uint8_t unsupported[] = {KW_ID,           KW_SCHEMA,           KW_REF,        KW_PATTERN_PROPERTIES,
                                           KW_DEPENDENCIES, KW_ADDITIONAL_ITEMS, KW_DEFINITIONS};
-    for (int k = 0; k < KW_COUNT; k++) {
-        const char *wrong = kw->at[k] ? keyword_misformed(k, kw->at[k]) : NULL;
+    for (uint64_t left = kw->given; left; left &= left - 1) {
+        enum keyword k = keyword_lowest(left);
+        const char *wrong = keyword_misformed(k, kw->at[k]);
         if (wrong)
             return refuse_keyword(b, path, k, wrong);
     }

@@ -120,14 +120,18 @@ static int find(str name)
     return -1;
 }
 
+static_assert(KW_COUNT <= 64, "each has a bit");
+
 void keywords_read(const struct json *schema, struct keywords *ret)
 {
     *ret = (struct keywords){0};
     json_each_member(schema, m)
     {
         int k = m->val.type == JSON_NULL ? -1 : find(json_key(m));
-        if (k >= 0)
+        if (k >= 0) {
             ret->at[k] = &m->val;
+            ret->given |= UINT64_C(1) << k;
+        }
     }
 }
 

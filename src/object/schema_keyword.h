@@ -76,7 +76,14 @@ enum keyword_form {
 
 struct keywords {
     const struct json *at[KW_COUNT]; /* NULL: not given (null counts as not given) */
+    uint64_t given;                  /* a bit for each of the others, which are few */
 };
+
+/* Steps through the given ones, in their order: for (uint64_t left = kw.given; left; left &= left - 1) */
+static inline enum keyword keyword_lowest(uint64_t left)
+{
+    return (enum keyword)__builtin_ctzll(left);
+}
 
 /* Sorts the members of a schema into *ret. Members that are no keywords are skipped. */
 void keywords_read(const struct json *schema, struct keywords *ret);
