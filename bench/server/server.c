@@ -117,6 +117,32 @@ void server_init(struct server *s, const char *binary)
     bench_must(loop_new(&s->loop, &err) == 0, err.msg);
 }
 
+/* A benchmark that fails leaves no process behind. */
+static pid_t at_work[8];
+enum { AT_WORK = sizeof at_work / sizeof *at_work };
+
+static void end_all(void)
+{
+    for (size_t i = 0; i < AT_WORK; i++) {
+        if (at_work[i])
+            (void)kill(at_work[i], SIGKILL);
+    }
+}
+
+static void replace(pid_t from, pid_t to)
+{
+    static bool is_registered;
+    if (!is_registered)
+        is_registered = atexit(end_all) == 0;
+    for (size_t i = 0; i < AT_WORK; i++) {
+        if (at_work[i] == from) {
+            at_work[i] = to;
+            return;
+        }
+    }
+    bench_die("too many processes");
+}
+
 /* Its standard output goes to out; what it complains about, to the end of a file. */
 static pid_t spawn(const char *binary, const char *const *argv, const char *log, int out)
 {
@@ -128,6 +154,7 @@ static pid_t spawn(const char *binary, const char *const *argv, const char *log,
     errno = posix_spawn(&pid, binary, &files, NULL, (char *const *)argv, environ);
     bench_must(errno == 0, binary);
     posix_spawn_file_actions_destroy(&files);
+    replace(0, pid);
     return pid;
 }
 
@@ -166,6 +193,7 @@ double server_start(struct server *s)
 static void stop(pid_t pid)
 {
     int status = 0;
+    replace(pid, 0);
     bench_must(kill(pid, SIGTERM) == 0 && waitpid(pid, &status, 0) == pid, "end a process");
     bench_must(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process did not end well");
 }
