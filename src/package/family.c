@@ -90,6 +90,10 @@ static size_t check_identities(const struct package *candidate, const struct pac
         const struct package *o = others[i];
         if (!str_eq(o->version, candidate->version))
             ret[n++] = o;
+        else if (str_eq(o->digest, candidate->digest) && !package_is_same(o, candidate))
+            findings_add(findings, S("AlreadyInstalled"),
+                         "%.*s:%.*s is installed already, and what was pulled now by its digest %.*s is something else",
+                         STR(o->family), STR(o->version), STR(o->digest));
         else if (!str_eq(o->digest, candidate->digest))
             findings_add(findings, S("AlreadyInstalled"),
                          "%.*s:%.*s is installed already, but from another image: %.*s, not %.*s", STR(o->family),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "package/load.h"
 
+#include "oci/digest.h"
 #include "oci/reference.h"
 
 #include <stdatomic.h>
@@ -256,6 +257,28 @@ static void finish_metadata(struct load *l)
     p->metadata = json_dup(l->keep, &p->metadata);
 }
 
+static void hash_content(struct load *l)
+{
+    struct package *p = l->package;
+    struct buf b = {0};
+    buf_fmt(&b, "%d %d\n", p->format, p->scope);
+    for (size_t i = 0; i < p->n_crds; i++)
+        buf_fmt(&b, "%.*s %.*s\n", STR(p->crds[i].info.name), STR(p->crds[i].hash));
+    for (size_t i = 0; i < p->n_dependencies; i++)
+        buf_fmt(&b, "%.*s\n", STR(p->dependencies[i].text));
+    for (size_t i = 0; i < p->n_requirements; i++)
+        buf_fmt(&b, "%.*s %.*s\n", STR(p->requirements[i].package), STR(p->requirements[i].constraint));
+    json_encode(&b, &p->deployment, JSON_SORTED);
+    struct oci_digest digest = oci_digest_of(OCI_SHA256, buf_str(&b));
+    p->content = oci_digest_hex(l->keep, &digest);
+    buf_done(&b);
+}
+
+bool package_is_same(const struct package *p, const struct package *q)
+{
+    return str_eq(p->digest, q->digest) && str_eq(p->version, q->version) && str_eq(p->content, q->content);
+}
+
 static int load_all(struct load *l, struct content *content, const struct oci_reference *reference, struct err *err)
 {
     int code = read_lines(l, content, err);
@@ -269,6 +292,7 @@ static int load_all(struct load *l, struct content *content, const struct oci_re
     l->package->n_dependencies = l->dependencies.n;
     l->package->requirements = l->requirements.p;
     l->package->n_requirements = l->requirements.n;
+    hash_content(l);
     return 0;
 }
 

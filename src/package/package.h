@@ -39,7 +39,8 @@ struct package_requirement {
 };
 
 struct package {
-    str digest;              /* of the manifest */
+    str digest;              /* of the manifest, as the child said that opened the image */
+    str content;             /* hash of all that rights, CRDs and Deployment follow from: see package_is_same */
     str repo, name, version; /* the identity */
     str family;              /* "repo:name" */
     enum package_format format;
@@ -60,6 +61,9 @@ struct package {
 /* content becomes the package's, and is closed when this fails: ERR_IO for lines that are not what they should be, ERR_INVALID
  * for a reference that is none. reference: as the install names it, source applied; it gives the identity. */
 int package_load(struct content *content, str reference, struct package **ret, struct err *err);
+/* Whether two that claim one digest and version may stand for each other. A child that was taken over could claim the digest of an
+ * image of another repository: what it brought counts, not what it says. */
+bool package_is_same(const struct package *p, const struct package *q);
 struct package *package_ref(const struct package *p);
 /* Takes NULL. */
 void package_unref(const struct package *p);

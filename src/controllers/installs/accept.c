@@ -137,7 +137,7 @@ typedef VEC(const struct package *) packages;
 /* The same image by another name is another package: roles are named after it. */
 static bool is_one(const struct package *p, const struct package *q)
 {
-    return str_eq(p->digest, q->digest) && str_eq(p->version, q->version) && str_eq(p->family, q->family);
+    return package_is_same(p, q) && str_eq(p->family, q->family);
 }
 
 static bool has_package(const struct holding *h, const struct package *p)

@@ -110,7 +110,7 @@ static struct edition *edition_of(struct work *w, const struct part *part, const
     vec_each(&w->editions, e)
     {
         if (e->lane->dialect == part->lane->dialect && e->lane->is_cluster == part->lane->is_cluster &&
-            str_eq(e->package->digest, p->digest) && str_eq(e->package->version, p->version))
+            package_is_same(e->package, p))
             return e;
     }
     *vec_push(w->a, &w->editions) = (struct edition){.package = p, .lane = part->lane};
