@@ -197,9 +197,11 @@ rbac.crossplane.io/aggregate-to-environment-admin=true' labels clusterrole "$ROL
 }
 
 @test "Events of the install tell of each step" {
-    eventually holds '[.items[] | select(.involvedObject.kind == "ClusterPackageInstall" and .involvedObject.name == "provider").type]
+    local uid
+    uid=$(kubectl get cpi provider -o 'jsonpath={.metadata.uid}')
+    eventually holds '[.items[] | select(.involvedObject.uid == "'"$uid"'").type]
         | length > 0 and all(. == "Normal")' events --all-namespaces
-    eventually holds '[.items[] | select(.involvedObject.kind == "ClusterPackageInstall" and .reason == "Granted").message] | length > 0
+    eventually holds '[.items[] | select(.involvedObject.uid == "'"$uid"'" and .reason == "Granted").message] | length > 0
         and all(startswith("the package: * on configmaps, events, secrets everywhere; the package: * on ") and test(" everywhere; and [0-9]+ more$"))' \
         events --all-namespaces
 }

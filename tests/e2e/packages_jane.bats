@@ -140,6 +140,6 @@ YAML
 @test "she removes it with all that is hers" {
     run -0 jane annotate packageinstall wordpress -n app-team-1 packages.crossplane.io/delete-instances=true
     eventually is_gone packageinstall wordpress -n app-team-1
-    is_gone crd wordpressinstances.wordpress.example.org
+    eventually is_gone crd wordpressinstances.wordpress.example.org
     eventually shows "$(first_rights)" rights
 }

@@ -101,7 +101,7 @@ set_package() { kubectl patch "$1" "$2" ${3:+-n "$3"} --type=merge -p "{\"spec\"
     installed pi bar -n one
     shows 1 parents bars.bar.example.org
     uninstall pi bar -n one
-    is_gone crd bars.bar.example.org
+    eventually is_gone crd bars.bar.example.org
 }
 
 # deployment SPEC OF THE POD AS YAML
@@ -127,7 +127,7 @@ deployment() { printf 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x
         mentions "${words[install - 1]}"
     done
     shows '' kubectl get deployments,rolebindings,packages -n one -o name
-    is_gone crd bars.bar.example.org
+    eventually is_gone crd bars.bar.example.org
     kubectl delete pi --all -n one
 }
 
@@ -387,7 +387,7 @@ tells() { [[ "$(message Ready "${@:2}")" == *"$1"* ]]; }
 @test "and once they are gone, so is all that the install had" {
     kubectl delete wordpressinstance d -n two
     eventually is_gone pi wordpress -n one
-    is_gone crd wordpressinstances.wordpress.example.org
+    eventually is_gone crd wordpressinstances.wordpress.example.org
     is_gone deployment wordpress-controller -n one
     is_gone serviceaccount wordpress -n one
     is_gone rolebinding $WP:1.0:system -n one
@@ -402,7 +402,7 @@ tells() { [[ "$(message Ready "${@:2}")" == *"$1"* ]]; }
     eventually tells '2 networks (1 in one, 1 in two)' cpi provider
     kubectl annotate cpi provider packages.crossplane.io/delete-instances=true
     eventually is_gone cpi provider
-    is_gone crd networks.compute.gcp.example.org
+    eventually is_gone crd networks.compute.gcp.example.org
     is_gone deployment provider-controller -n crossplane-system
     may_not "$(account crossplane-system provider)" list networks.compute.gcp.example.org
 }

@@ -191,7 +191,7 @@ rbac.crossplane.io/aggregate-to-namespace-view=true'
 @test "uninstalling it with its instances: they go first, while the controller still runs" {
     kubectl annotate pi wordpress -n app-a packages.crossplane.io/delete-instances=true
     uninstall pi wordpress -n app-a
-    is_gone crd $CRD
+    eventually is_gone crd $CRD
     for role in system admin edit view; do is_gone clusterrole $ROLE:$role; done
     is_gone deployment wordpress-controller -n app-a
     is_gone rolebinding $ROLE:system -n app-a

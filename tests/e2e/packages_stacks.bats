@@ -153,8 +153,8 @@ secrets *' rules bar
     shows 1 parents $CRD
     uninstall stackinstall wordpress -n two
     uninstall clusterstackinstall bar
-    is_gone crd $CRD
-    is_gone crd bars.bar.example.org
+    eventually is_gone crd $CRD
+    eventually is_gone crd bars.bar.example.org
     is_gone clusterrole bar
     is_gone clusterrolebinding bar
     for object in 'role wordpress' 'rolebinding wordpress' 'serviceaccount wordpress' 'deployment wordpress-controller'; do is_gone $object -n one; done

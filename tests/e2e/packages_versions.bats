@@ -67,7 +67,7 @@ last() {
     kubectl delete foos --all -n one
     kubectl delete foos --all -n two
     uninstall pi foo -n "$(where "$1")"
-    is_gone crd $CRD
+    eventually is_gone crd $CRD
     shows '' roles
 }
 
@@ -143,7 +143,7 @@ namespace.crossplane.io/two=true' labels crd $CRD
     kubectl delete foos --all -n two
     uninstall pi foo -n one
     uninstall pi foo -n two
-    is_gone crd $CRD
+    eventually is_gone crd $CRD
     shows '' roles
 }
 
@@ -157,7 +157,7 @@ namespace.crossplane.io/two=true' labels crd $CRD
     holds '.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.type == "string"' crd $CRD
     shows "$(roles_of 2.0 three)" roles
     uninstall pi foo -n three
-    is_gone crd $CRD
+    eventually is_gone crd $CRD
 }
 
 @test "two packages that claim the same name and version: the second is refused" {
@@ -171,5 +171,5 @@ namespace.crossplane.io/two=true' labels crd $CRD
     installed pi foo -n two # now there is one
     shows 'v1beta1: color size' schema
     uninstall pi foo -n two
-    is_gone crd $CRD
+    eventually is_gone crd $CRD
 }
