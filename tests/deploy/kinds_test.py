@@ -251,7 +251,7 @@ def records_hold_everything(server):
             continue
         assert create(server, kind, 'full', RECORD)['spec'] == RECORD
         create(server, kind, 'unknown', {**RECORD, 'more': 1}, 400)
-        create(server, kind, 'nowhere', {**RECORD, 'scope': 'Everywhere'}, 422)
+        create(server, kind, 'nowhere', {**RECORD, 'permissionScope': 'Everywhere'}, 422)
         names, rows = columns(server, path_of(kind))
         assert names == [('NAME', 0), ('PACKAGE', 0), ('VERSION', 0), ('AGE', 0), ('DIGEST', 1)], names
         assert rows['full'][1:3] == [RECORD['package'], '1.1'] and rows['full'][4] == 'sha256:0123', rows
