@@ -143,8 +143,11 @@ static struct image_cost run(const char *program, const char *const *argv, int i
     struct rusage usage;
     int out, status;
     pid_t pid = start(program, argv, in, &out);
-    for (ssize_t n = 1; n > 0; cost.bytes += (double)n)
+    ssize_t n;
+    do {
         bench_must((n = read(out, piece, sizeof piece)) >= 0, program);
+        cost.bytes += (double)n;
+    } while (n > 0);
     close(out);
     bench_must(wait4(pid, &status, 0, &usage) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0, program);
     cost.seconds = bench_now() - cost.seconds;

@@ -133,7 +133,7 @@ static const struct json *unite_scale(struct crd_union *u, struct crd_sides side
         if (scale == NULL)
             continue;
         const struct json *before = last ? subresource(last, S("scale")) : scale;
-        if (!json_equal(before, scale))
+        if (last && !json_equal(before, scale))
             crd_tell(u, NULL, "subresource scale", last->source, crd_shown(u, before), sides.p[i].source,
                      crd_shown(u, scale));
         last = &sides.p[i];

@@ -47,7 +47,7 @@ static struct json parse(struct round *r, const struct case_section *at, str tex
 {
     struct json v = {0};
     struct err err = {0};
-    if (yaml_decode(r->file->arena, text, &(struct json_limits){.bytes = 16 * 1024 * 1024}, NULL, &v, &err) < 0)
+    if (yaml_decode(r->file->arena, text, &(struct json_limits){.bytes = 16U << 20}, NULL, &v, &err) < 0)
         case_fail(r->file, at, "not YAML: %s", err.msg);
     return v;
 }

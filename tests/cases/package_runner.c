@@ -46,7 +46,7 @@ static void add_line(struct round *r, const struct json *line)
 static void add_documents(struct round *r, const struct case_section *s, str path, str text)
 {
     struct arena *a = r->file->arena;
-    static const struct json_limits limits = {.bytes = 32 * 1024 * 1024};
+    static const struct json_limits limits = {.bytes = 32U << 20};
     json_vec documents = {0};
     struct err err;
     if (yaml_decode_all(a, text, &limits, &documents, &err) < 0)

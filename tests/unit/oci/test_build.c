@@ -97,8 +97,8 @@ static const char *listed(struct place *p, ptrdiff_t *ret_base)
     const struct oci_limits limits = OCI_LIMITS_DEFAULT;
     struct oci_source *source = oci_layout_source(p->layout);
     struct oci_reference ref;
-    struct oci_image image;
-    struct oci_files files;
+    struct oci_image image = {0};
+    struct oci_files files = {0};
     struct buf out = {.arena = &p->arena};
     struct err err;
     if (oci_reference_parse(S("acme/wp:1"), &ref, &err) < 0 ||

@@ -458,7 +458,7 @@ static void budget_of_all_layers(void **state)
     struct shop *s = *state;
     struct oci_limits limits = OCI_LIMITS_DEFAULT;
     PUT_LAYERS(s, ".registry/a=1", ".registry/b=2", ".registry/c=3"); /* of 2048 bytes each */
-    limits.unpacked = 3 * 2048;
+    limits.unpacked = 3 * UINT64_C(2048);
     assert_true(str_has_prefix(listed(s, &limits), S(".registry/a=1")));
     limits.unpacked--;
     assert_true(str_has_prefix(listed(s, &limits), S("RequestEntityTooLarge: layer 2: ")));

@@ -366,8 +366,8 @@ static void copies(void **state)
     const struct oci_wants wants = {.paths = wanted, .n = 1};
     const struct oci_limits limits = OCI_LIMITS_DEFAULT;
     struct oci_reference ref = reference("acme/wp:1");
-    struct oci_image image;
-    struct oci_files files;
+    struct oci_image image = {0};
+    struct oci_files files = {0};
     struct oci_digest digest;
     struct err err;
     fill(p);
@@ -385,7 +385,7 @@ static void copies(void **state)
         oci_image_read(&p->arena, oci_layout_source(p->layout), &image, &wants, &limits, &files, &err) < 0)
         fail_msg("%s", err.msg);
     assert_int_equal(files.n, 1);
-    assert_true(str_eq(files.p[0].data, S("a")));
+    assert_true(files.p && str_eq(files.p[0].data, S("a")));
     /* What is there is not fetched again. */
     p->shop->served = 0;
     assert_int_equal(pull(p, "acme/wp:2", &digest, &err), 0);
@@ -424,7 +424,7 @@ static void copies_by_sha512(void **state)
     assert_true(oci_digest_eq(&digest, &want));
     assert_int_equal(count_files(path_of(p, "blobs/sha512")), 1);
     struct oci_reference ref = reference(str_cstr(&p->arena, name));
-    struct oci_image image;
+    struct oci_image image = {0};
     assert_int_equal(oci_image_open(&p->arena, oci_layout_source(p->layout), &ref, &image, &err), 0);
 }
 
