@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the names that a hub, its managed clusters and their agents agree on: kinds, labels, finalizers, fixed objects. Those of
+ *       Open Cluster Management are literal; agent.reeve.dev/… and reeve.dev/… are ours.
+ * Owns: nothing.
+ * Threads: constants.
+ * Errors: none.
+ *
+ *   hub                                                          managed cluster
+ *     ManagedCluster cluster1
+ *     namespace cluster1:  ClusterPermission ─► ManifestWork ──► AppliedManifestWork ─► roles and bindings
+ *                          ManagedServiceAccount ─► Secret ◄──── ServiceAccount, its token
+ *                          Lease managed-cluster-lease ◄──────── heartbeat of the agent */
+#pragma once
+
+/* Arguments of CLIENT_RESOURCE (client/client.h): group, version, plural, kind, is namespaced. */
+#define FLEET_PERMISSIONS "rbac.open-cluster-management.io", "v1alpha1", "clusterpermissions", "ClusterPermission", true
+#define FLEET_WORKS "work.open-cluster-management.io", "v1", "manifestworks", "ManifestWork", true
+#define FLEET_APPLIED "work.open-cluster-management.io", "v1", "appliedmanifestworks", "AppliedManifestWork", false
+#define FLEET_CLUSTERS "cluster.open-cluster-management.io", "v1", "managedclusters", "ManagedCluster", false
+#define FLEET_ACCOUNTS \
+    "authentication.open-cluster-management.io", "v1beta1", "managedserviceaccounts", "ManagedServiceAccount", true
+#define FLEET_ADDONS "addon.open-cluster-management.io", "v1alpha1", "managedclusteraddons", "ManagedClusterAddOn", true
+
+#define FLEET_PERMISSION_GROUP "rbac.open-cluster-management.io"
+#define FLEET_WORK_GROUP "work.open-cluster-management.io"
+#define FLEET_CLUSTER_GROUP "cluster.open-cluster-management.io"
+#define FLEET_ACCOUNT_GROUP "authentication.open-cluster-management.io"
+#define FLEET_ADDON_GROUP "addon.open-cluster-management.io"
+
+/* ---- On the hub. ---- */
+
+/* On a ManagedCluster: Reeve's agent is at work there. Put by the hub when the heartbeat says so. */
+#define FLEET_LABEL_AGENT "agent.reeve.dev/present"
+/* On the heartbeat Lease, by Reeve's agent: its version. */
+#define FLEET_ANNOTATION_AGENT "agent.reeve.dev/version"
+/* On the heartbeat Lease, by Reeve's agent: that of the managed cluster's API server. */
+#define FLEET_ANNOTATION_KUBERNETES "agent.reeve.dev/kubernetes"
+#define FLEET_LEASE "managed-cluster-lease"
+#define FLEET_LEASE_SECONDS 60 /* without a word in spec.leaseDurationSeconds of the ManagedCluster */
+#define FLEET_LEASES_MISSED 5  /* after so many it is unreachable */
+/* In the cluster's namespace: the ServiceAccount that the agent is, and its RoleBinding, to this ClusterRole. */
+#define FLEET_AGENT "reeve-agent"
+#define FLEET_AGENT_ROLE "reeve:agent"
+/* On a ManagedCluster: held until works, accounts and the agent's rights are gone. */
+#define FLEET_FINALIZER_CLUSTER "cluster.open-cluster-management.io/api-resource-cleanup"
+/* The add-on whose namespace on the managed cluster holds the ServiceAccounts of ManagedServiceAccounts. */
+#define FLEET_ADDON "managed-serviceaccount"
+#define FLEET_ACCOUNT_NAMESPACE "open-cluster-management-agent-addon"
+/* On a ManifestWork: held until the agent has removed what it delivered. */
+#define FLEET_FINALIZER_WORK "cluster.open-cluster-management.io/manifest-work-cleanup"
+/* On a ClusterPermission: the generation that somebody approved, and who wrote the spec (JSON: username, groups). */
+#define FLEET_ANNOTATION_APPROVED "reeve.dev/approved-generation"
+#define FLEET_ANNOTATION_REQUESTER "reeve.dev/requested-by"
+
+/* ---- Inside a ManifestWork, for Reeve's agent. ---- */
+
+/* On a namespaced manifest without a namespace: a LabelSelector (JSON). It is applied to each namespace of the managed cluster that
+ * matches, as they come and go. */
+#define FLEET_ANNOTATION_SELECTOR "agent.reeve.dev/namespace-selector"
+/* On a manifest: "true" lets the agent take over an object of that name that it did not make. */
+#define FLEET_ANNOTATION_ADOPT "reeve.dev/adopt"
+
+/* ---- On the managed cluster. ---- */
+
+/* On every object that was delivered, and may be deleted with its work: what the agent watches. */
+#define FLEET_LABEL_DELIVERED "agent.reeve.dev/delivered"
+#define FLEET_FINALIZER_APPLIED "cluster.open-cluster-management.io/applied-manifest-work-cleanup"
+/* On ServiceAccounts and token Secrets of ManagedServiceAccounts. */
+#define FLEET_LABEL_ACCOUNT "authentication.open-cluster-management.io/is-managed-serviceaccount"
+
+enum {
+    FLEET_WORK_BYTES = 512000, /* of all manifests of one ManifestWork, as OCM's webhook counts them */
+    FLEET_WORK_NAME = 188,     /* of a ManifestWork's name: the AppliedManifestWork puts 65 in front */
+};
