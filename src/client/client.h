@@ -101,7 +101,9 @@ struct client_resource {
     bool namespaced;
 };
 
-#define CLIENT_RESOURCE(g, v, p, k, ns)                \
+/* Group, version, plural, kind, is namespaced; or a macro that has them (object/fleet.h). */
+#define CLIENT_RESOURCE(...) CLIENT_RESOURCE_OF(__VA_ARGS__)
+#define CLIENT_RESOURCE_OF(g, v, p, k, ns)             \
     {                                                  \
         S_INIT(g), S_INIT(v), S_INIT(p), S_INIT(k), ns \
     }
