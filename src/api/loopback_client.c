@@ -121,8 +121,10 @@ static struct transport_call *start(struct transport *t, const struct client_req
         end_later(call);
         return call;
     }
+    struct http_header as = {S("Impersonate-User"), request->as};
     call->is_starting = true;
     call->at = loopback_start(lt->api, &(struct loopback_call){.who = lt->who,
+                                                               .headers = {&as, request->as.n ? 1 : 0},
                                                                .method = request->method,
                                                                .target = request->target,
                                                                .content_type = request->content_type,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: the server of this process as a transport for clients: requests enter the pipeline at authorisation, with an identity
- *       that was given once.
+ *       that was given once, or that of whom it acts for.
  * Owns: a copy of the identity.
  * Threads: the loop thread.
  * Errors: as in client/client.h.

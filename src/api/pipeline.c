@@ -414,6 +414,6 @@ void pipeline_enter_as(struct api *api, struct http_exchange *x, const struct au
 {
     struct api_request *r = begin(api, x);
     r->who = *who;
-    if (parse(r))
+    if (parse(r) && impersonate(r))
         authorise_and_serve(r);
 }

@@ -9,5 +9,5 @@
 
 /* From the network: credentials are in the exchange. */
 void pipeline_enter(struct api *api, struct http_exchange *x);
-/* From within: the identity is known. Impersonation does not exist here. */
+/* From within: the identity is known. It may act for others where it has the right to. */
 void pipeline_enter_as(struct api *api, struct http_exchange *x, const struct authz_identity *who);

@@ -29,6 +29,7 @@ struct client_request {
     str accept;       /* empty: application/json */
     str content_type; /* empty: application/json */
     str body;
+    str as; /* on whose behalf: a user, "system:serviceaccount:x:y"; the server adds its groups. Empty: as oneself */
     int64_t total_ns; /* until the end of the answer; 0: no limit */
 };
 
@@ -137,6 +138,7 @@ struct client_write_options {
     str field_manager;
     bool force;   /* apply only: takes fields over */
     bool dry_run; /* the server checks and answers, and stores nothing */
+    str as;       /* see client_request */
 };
 
 enum client_patch { CLIENT_PATCH_MERGE, CLIENT_PATCH_STRATEGIC, CLIENT_PATCH_JSON };

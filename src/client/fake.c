@@ -224,7 +224,8 @@ static struct client_request dup_request(struct arena *a, const struct client_re
                                    .target = str_dup(a, r->target),
                                    .accept = str_dup(a, r->accept),
                                    .content_type = str_dup(a, r->content_type),
-                                   .body = str_dup(a, r->body)};
+                                   .body = str_dup(a, r->body),
+                                   .as = str_dup(a, r->as)};
 }
 
 static struct transport_call *start(struct transport *t, const struct client_request *request,
@@ -246,8 +247,8 @@ static struct transport_call *start(struct transport *t, const struct client_req
     call->is_working = true;
     loop_defer(f->options.loop, &call->work);
     struct client_request kept = dup_request(&f->arena, request);
-    *vec_push(&f->arena, &f->log) = (struct fake_request){kept.method,       kept.target, kept.accept,
-                                                          kept.content_type, kept.body,   loop_now(f->options.loop)};
+    *vec_push(&f->arena, &f->log) = (struct fake_request){
+        kept.method, kept.target, kept.accept, kept.content_type, kept.body, kept.as, loop_now(f->options.loop)};
     return call;
 }
 

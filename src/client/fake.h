@@ -89,7 +89,7 @@ void fake_babble(struct fake *f, str bytes);
 /* ---- What was asked. ---- */
 
 struct fake_request {
-    str method, target, accept, content_type, body;
+    str method, target, accept, content_type, body, as;
     int64_t at; /* on the clock of the loop */
 };
 

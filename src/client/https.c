@@ -162,11 +162,21 @@ static int check_headers(struct http_headers h, struct err *err)
     return 0;
 }
 
+/* Of two that are named a server takes one, and not the one that was meant. */
+static int check_request(const struct https *t, const struct client_request *r, struct err *err)
+{
+    if (!header_is_value(r->method) || !header_is_value(r->target) || str_find_char(r->target, ' ') >= 0)
+        return err_set(err, ERR_INVALID, "the request has a character in it that must not be there");
+    if (r->as.n && t->config->as.user.n)
+        return err_set(err, ERR_INVALID, "who acts for %.*s cannot act for %.*s", STR(t->config->as.user), STR(r->as));
+    return 0;
+}
+
 static void make_headers(struct transport_call *call, struct http_headers credentials)
 {
     struct arena *a = &call->try_arena;
     const struct client_request *r = &call->request;
-    struct http_header *h = ARENA_ARRAY(a, struct http_header, credentials.n + 3);
+    struct http_header *h = ARENA_ARRAY(a, struct http_header, credentials.n + 4);
     size_t n = 0;
     h[n++] = (struct http_header){S("User-Agent"), call->t->user_agent};
     h[n++] = (struct http_header){S("Accept"), r->accept.n ? r->accept : S("application/json")};
@@ -174,6 +184,8 @@ static void make_headers(struct transport_call *call, struct http_headers creden
         h[n++] = (struct http_header){S("Content-Type"), r->content_type.n ? r->content_type : S("application/json")};
     for (size_t i = 0; i < credentials.n; i++)
         h[n++] = (struct http_header){str_dup(a, credentials.p[i].name), str_dup(a, credentials.p[i].value)};
+    if (r->as.n)
+        h[n++] = (struct http_header){S("Impersonate-User"), r->as};
     call->headers = (struct http_headers){h, n};
 }
 
@@ -359,11 +371,11 @@ static struct transport_call *start(struct transport *transport, const struct cl
         .accept = str_dup(&call->arena, r->accept),
         .content_type = str_dup(&call->arena, r->content_type),
         .body = str_dup(&call->arena, r->body),
+        .as = str_dup(&call->arena, r->as),
     };
     t->n_calls++;
-    if (!header_is_value(r->method) || !header_is_value(r->target) || str_find_char(r->target, ' ') >= 0) {
-        err_set(&err, ERR_INVALID, "the request has a character in it that must not be there");
-        https_call_fail(call, &err, true);
+    if (check_request(t, r, &err) < 0) {
+        https_call_fail(call, &err, false); /* it is no better the next time */
     } else if (t->asking.n + t->waiting.n >= t->options.waiting) {
         err_set(&err, ERR_UNAVAILABLE, "too many calls wait for a connection to %.*s", STR(t->config->server));
         https_call_fail(call, &err, true);

@@ -7,13 +7,14 @@
 
 /* ---- Options and bodies. ---- */
 
-static void add_options(struct buf *target, const struct client_write_options *options)
+static void add_options(struct client_request *request, struct buf *target, const struct client_write_options *options)
 {
     if (options == NULL)
         return;
     client_query(target, S("fieldManager"), options->field_manager);
     if (options->dry_run)
         client_query(target, S("dryRun"), S("All"));
+    request->as = options->as;
 }
 
 static int ask(struct client *c, struct arena *a, const struct client_request *request, struct json *ret,
@@ -80,10 +81,11 @@ int client_create(struct client *c, struct arena *a, const struct client_ref *re
         return ERR_BAD_REQUEST;
     if (place.resource->namespaced && place.namespace.n == 0)
         return err_set(err, ERR_BAD_REQUEST, "an empty namespace may not be set during creation");
+    struct client_request request = {.method = S("POST")};
     struct buf target = {.arena = a};
     client_path(&target, &place);
-    add_options(&target, options);
-    return write_body(c, a, &(struct client_request){.method = S("POST")}, &target, object, ret, err);
+    add_options(&request, &target, options);
+    return write_body(c, a, &request, &target, object, ret, err);
 }
 
 int client_update(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
@@ -91,10 +93,11 @@ int client_update(struct client *c, struct arena *a, const struct client_ref *re
 {
     if (client_ref_check(ref, true, err) < 0)
         return ERR_BAD_REQUEST;
+    struct client_request request = {.method = S("PUT")};
     struct buf target = {.arena = a};
     client_path(&target, ref);
-    add_options(&target, options);
-    return write_body(c, a, &(struct client_request){.method = S("PUT")}, &target, object, ret, err);
+    add_options(&request, &target, options);
+    return write_body(c, a, &request, &target, object, ret, err);
 }
 
 int client_patch(struct client *c, struct arena *a, const struct client_ref *ref, const struct client_patch_args *args,
@@ -107,11 +110,11 @@ int client_patch(struct client *c, struct arena *a, const struct client_ref *ref
     };
     if (client_ref_check(ref, true, err) < 0)
         return ERR_BAD_REQUEST;
+    struct client_request request = {.method = S("PATCH"), .content_type = types[args->type]};
     struct buf target = {.arena = a};
     client_path(&target, ref);
-    add_options(&target, &args->options);
-    return write_body(c, a, &(struct client_request){.method = S("PATCH"), .content_type = types[args->type]}, &target,
-                      args->patch, ret, err);
+    add_options(&request, &target, &args->options);
+    return write_body(c, a, &request, &target, args->patch, ret, err);
 }
 
 int client_apply(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
@@ -119,15 +122,13 @@ int client_apply(struct client *c, struct arena *a, const struct client_ref *ref
 {
     if (client_ref_check(ref, true, err) < 0)
         return ERR_BAD_REQUEST;
+    struct client_request request = {.method = S("PATCH"), .content_type = S("application/apply-patch+yaml")};
     struct buf target = {.arena = a};
     client_path(&target, ref);
-    add_options(&target, options);
+    add_options(&request, &target, options);
     if (options && options->force)
         client_query(&target, S("force"), S("true"));
-    /* JSON is YAML. */
-    return write_body(c, a,
-                      &(struct client_request){.method = S("PATCH"), .content_type = S("application/apply-patch+yaml")},
-                      &target, object, ret, err);
+    return write_body(c, a, &request, &target, object, ret, err); /* JSON is YAML */
 }
 
 static struct json delete_options(struct arena *a, const struct client_delete_options *options)

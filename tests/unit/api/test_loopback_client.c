@@ -245,6 +245,32 @@ static void accounts_are_in_the_groups_of_their_tokens(void **state)
     arena_done(&e.arena);
 }
 
+/* A right like any other, asked for with the identity of the client. */
+static void get_as_others(struct errand *e)
+{
+    struct client_request request = {.method = S("GET"), .target = S("/api/v1/namespaces/default/configmaps/a")};
+    request.as = S("system:serviceaccount:app:deployer");
+    e->codes[0] = client_raw(e->client, &e->arena, &request, &e->ret, &e->err);
+}
+
+static void clients_act_for_others_where_they_may(void **state)
+{
+    struct site *s = *state;
+    struct errand e = {0}, f = {.client = client_of(s, loopback_client_new_account(s->api, S("x"), S("snoop")))};
+    run(s, &e, get_as_others);
+    assert_int_equal(e.codes[0], ERR_FORBIDDEN);
+    assert_string_equal(e.err.msg, "configmaps \"a\" is forbidden: User \"system:serviceaccount:app:deployer\" "
+                                   "cannot get resource \"configmaps\" in API group \"\" in the namespace \"default\"");
+    run(s, &f, get_as_others);
+    assert_int_equal(f.codes[0], ERR_FORBIDDEN);
+    assert_string_equal(f.err.msg, "serviceaccounts \"deployer\" is forbidden: User \"system:serviceaccount:x:snoop\" "
+                                   "cannot impersonate resource \"serviceaccounts\" in API group \"\" in the namespace "
+                                   "\"app\"");
+    client_free(f.client);
+    arena_done(&e.arena);
+    arena_done(&f.arena);
+}
+
 /* ---- On the loop. ---- */
 
 struct ear {
@@ -439,6 +465,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lists_come_in_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(accounts_are_who_they_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(accounts_are_in_the_groups_of_their_tokens, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(clients_act_for_others_where_they_may, set_up, tear_down),
         cmocka_unit_test_setup_teardown(watches_bring_events, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listeners_may_cancel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_left_before_it_began_does_not_begin, set_up, tear_down),

@@ -181,6 +181,47 @@ static void broken_credentials(void **state)
     httpsworld_free(w);
 }
 
+/* ---- On behalf of somebody. ---- */
+
+#define ACCOUNT "system:serviceaccount:app:deployer"
+
+static void acts_for_others(void **state)
+{
+    struct httpsworld *w = httpsworld_new(OVER_PLAIN, NULL, NULL);
+    struct client_request request = {.method = S("GET"), .target = S("/x"), .as = S(ACCOUNT)};
+    struct got a = {0}, b = {0}, c = {0};
+    w->t.also = echo_head;
+    w->config.base_path = S("/base");
+    got_start(w, &a, request);
+    got_get(w, &b, "/x");
+    UNTIL(&w->t, a.is_over && b.is_over);
+    assert_true(
+        got_is(&a, 201, "GET /base/x ? | reeve/1.2.3 (linux) | application/json |  | Bearer first | " ACCOUNT " | "));
+    assert_true(got_is(&b, 201, "GET /base/x ? | reeve/1.2.3 (linux) | application/json |  | Bearer first |  | "));
+    request.as = S("jane\r\nImpersonate-Group: system:masters");
+    got_start(w, &c, request);
+    UNTIL(&w->t, c.is_over);
+    assert_int_equal(c.err.code, ERR_INVALID);
+    got_done(&a), got_done(&b), got_done(&c);
+    httpsworld_free(w);
+}
+
+/* A server takes the first of two; whoever it is, it is not the one who was meant. */
+static void acts_for_one_alone(void **state)
+{
+    struct httpsworld *w = httpsworld_new(OVER_PLAIN, NULL, NULL);
+    struct got a = {0};
+    w->t.also = echo_head;
+    w->config.as.user = S("system:admin");
+    got_start(w, &a, (struct client_request){.method = S("GET"), .target = S("/base/x"), .as = S(ACCOUNT)});
+    UNTIL(&w->t, a.is_over);
+    assert_int_equal(a.err.code, ERR_INVALID);
+    assert_string_equal(a.err.msg, "who acts for system:admin cannot act for " ACCOUNT);
+    assert_false(a.can_retry);
+    got_done(&a);
+    httpsworld_free(w);
+}
+
 /* ---- Requests that cannot be. ---- */
 
 static void bad_requests(void **state)
@@ -226,7 +267,8 @@ int main(void)
         cmocka_unit_test(requests_h2),           cmocka_unit_test(requests_h1),
         cmocka_unit_test(requests_plain),        cmocka_unit_test(unauthorized_then_refreshed),
         cmocka_unit_test(unauthorized_for_good), cmocka_unit_test(slow_credentials),
-        cmocka_unit_test(broken_credentials),    cmocka_unit_test(bad_requests),
+        cmocka_unit_test(broken_credentials),    cmocka_unit_test(acts_for_others),
+        cmocka_unit_test(acts_for_one_alone),    cmocka_unit_test(bad_requests),
         cmocka_unit_test(too_many_wait),
     };
     return cmocka_run_group_tests_name("https", tests, NULL, NULL);

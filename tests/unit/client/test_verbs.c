@@ -232,6 +232,23 @@ static void writes_send_objects(void **state)
     arena_done(&e.arena);
 }
 
+static void writes_say_for_whom(void **state)
+{
+    static void (*const verbs[])(struct world * w, struct errand * e) = {do_create, do_update, do_patch, do_apply};
+    struct world *w = *state;
+    struct errand e = {.ref = {&configmaps, S("x"), S("a"), {0}},
+                       .object = world_json(w, "{\"metadata\":{\"name\":\"a\"}}"),
+                       .write = {.field_manager = S("m"), .as = S("jane")}};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        assert_int_equal(run(w, &e, verbs[i]), 0);
+        assert_text(asked(w)->as, "jane");
+    }
+    e.write.as = (str){0};
+    assert_int_equal(run(w, &e, do_update), 0);
+    assert_int_equal(asked(w)->as.n, 0);
+    arena_done(&e.arena);
+}
+
 static void deletions_say_how(void **state)
 {
     struct world *w = *state;
@@ -472,6 +489,7 @@ int main(void)
         TEST(places_that_lead_elsewhere_are_refused),
         TEST(reads_ask_for_what_they_want),
         TEST(writes_send_objects),
+        TEST(writes_say_for_whom),
         TEST(deletions_say_how),
         TEST(answers_become_errors),
         TEST(only_an_object_is_gone),
