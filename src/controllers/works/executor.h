@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: whether the executor that a ManifestWork names may do what its manifest asks for.
  * Owns: nothing; texts live in the arena given.
- * Threads: inside a visit.
+ * Threads: executor_read is pure; executor_check belongs inside a visit.
  * Errors: of the questions. Without an answer nothing is applied. */
 #pragma once
 
 #include "client/client.h"
 
-struct executor_question {
+struct executor {
     str namespace, name; /* of the ServiceAccount on the managed cluster */
+};
+
+/* spec.executor of a work. False: it names none, and the agent's own rights count. ret_denied: not empty where it names what cannot
+ * be one; nothing of the work is applied then. */
+bool executor_read(const struct json *work, struct executor *ret, str *ret_denied);
+
+struct executor_question {
+    struct executor executor;
     const struct client_resource *resource;
     str object_namespace, object_name;
     const struct json *object;
