@@ -37,6 +37,10 @@ struct api_options {
      * have added (labels, annotations) stays. Of built-in kinds. They live until then. */
     const str *own;
     size_t n_own;
+    /* CustomResourceDefinitions that others bring as well, in the same way: made where they are missing, and brought up to date as
+     * long as nobody else has written their versions. */
+    const str *shared;
+    size_t n_shared;
     bool no_aggregation; /* the rules of aggregated roles are what somebody has stored, not what they select */
 };
 

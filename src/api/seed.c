@@ -11,6 +11,8 @@
 #include "object/status.h"
 #include "json/yaml.h"
 
+#define MANAGER "reeve" /* of the fields of what the owner of the server wants */
+
 struct seed {
     struct loop_work start;
     struct api *api;
@@ -190,7 +192,21 @@ static bool has(const struct json *have, const struct json *want)
     return true;
 }
 
-static void seed_object(struct seed *s, str yaml)
+/* Whether nobody has written what a CustomResourceDefinition is about since the seed did. */
+static bool is_ours(const struct json *crd)
+{
+    const struct json *entries = json_get(json_get(crd, S("metadata")), S("managedFields"));
+    json_each_item(entries, entry)
+    {
+        const struct json *spec = json_get(json_get(entry, S("fieldsV1")), S("f:spec"));
+        if (str_eq(json_text(json_get(entry, S("manager"))), S(MANAGER)) &&
+            str_eq(json_text(json_get(entry, S("operation"))), S("Apply")) && json_get(spec, S("f:versions")))
+            return true;
+    }
+    return false;
+}
+
+static void seed_object(struct seed *s, str yaml, bool is_shared)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct json wanted, existing;
@@ -198,9 +214,10 @@ static void seed_object(struct seed *s, str yaml)
     assert(code == 0 && "it is of this program");
     const struct kind *kind = kind_builtin_by_body(object_api_version(&wanted), object_kind(&wanted));
     str namespace = object_namespace(&wanted), name = object_name(&wanted);
-    if (value_get(s->api, &scratch, kind, namespace, name, &existing, NULL, NULL) == 0 && has(&existing, &wanted))
+    if (value_get(s->api, &scratch, kind, namespace, name, &existing, NULL, NULL) == 0 &&
+        (has(&existing, &wanted) || (is_shared && !is_ours(&existing))))
         return;
-    str target = str_fmt(&scratch, "%.*s?fieldManager=reeve&force=true", STR(path_of(&scratch, kind, &wanted)));
+    str target = str_fmt(&scratch, "%.*s?fieldManager=" MANAGER "&force=true", STR(path_of(&scratch, kind, &wanted)));
     send(s,
          (struct loopback_call){
              .method = S("PATCH"), .target = target, .content_type = S("application/apply-patch+yaml"), .body = yaml});
@@ -209,7 +226,9 @@ static void seed_object(struct seed *s, str yaml)
 static void seed_own(struct seed *s)
 {
     for (size_t i = 0; i < s->api->options.n_own; i++)
-        seed_object(s, s->api->options.own[i]);
+        seed_object(s, s->api->options.own[i], false);
+    for (size_t i = 0; i < s->api->options.n_shared; i++)
+        seed_object(s, s->api->options.shared[i], true);
 }
 
 /* ---- Default roles and bindings. ---- */

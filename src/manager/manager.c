@@ -14,6 +14,7 @@
 #include "client/https.h"
 #include "control/election.h"
 #include "controllers/controllers.h"
+#include "controllers/fleet_crds.h"
 #include "controllers/root_ca.h"
 #include "controllers/sources.h"
 #include "manager/options.h"
@@ -384,6 +385,8 @@ static void print_crds(void)
 {
     for (size_t i = 0; i < package_crds_n; i++)
         (void)printf("---\n%.*s", STR(package_crds[i]));
+    for (size_t i = 0; i < fleet_crds_n; i++)
+        (void)printf("---\n%.*s", STR(fleet_crds[i]));
 }
 
 int manager_run(int argc, char **argv)

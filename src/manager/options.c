@@ -39,7 +39,7 @@ const char manager_usage[] =
     "      --renew-deadline TIME   after which one that cannot renew its lease stops acting  [10s]\n"
     "      --retry-period TIME     between two looks at the lease  [2s]\n"
     "      --print-rbac            show the roles that the chosen controllers need, and their bindings, and do nothing else\n"
-    "      --print-crds            show the CustomResourceDefinitions of Reeve's own kinds, and do nothing else\n"
+    "      --print-crds            show the CustomResourceDefinitions of all kinds Reeve acts on, and do nothing else\n"
     "  -v, --verbose               log more\n"
     "  -q, --quiet                 log only what is wrong\n"
     "  -h, --help                  show this text\n"

@@ -10,6 +10,7 @@
 #include "authn/pki.h"
 #include "authn/token.h"
 #include "cli/cli.h"
+#include "controllers/fleet_crds.h"
 #include "controllers/root_ca.h"
 #include "net/address.h"
 #include "net/http.h"
@@ -282,6 +283,8 @@ static int open_api(struct up *u, struct err *err)
         .address = u->address,
         .own = own.p,
         .n_own = own.n,
+        .shared = fleet_crds,
+        .n_shared = u->options.no_controllers ? 0 : fleet_crds_n,
         .no_aggregation = u->options.no_controllers,
         .metrics = write_metrics,
         .metrics_ctx = u,

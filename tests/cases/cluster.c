@@ -14,6 +14,7 @@
 #include "cases/objects.h"
 #include "control/control.h"
 #include "controllers/controllers.h"
+#include "controllers/fleet_crds.h"
 #include "controllers/root_ca.h"
 #include "up/own.h"
 
@@ -179,6 +180,8 @@ static int open_server(struct world *w, struct err *err)
         .ca_pem = S("-----BEGIN CERTIFICATE-----\n"),
         .own = own.p,
         .n_own = own.n,
+        .shared = fleet_crds,
+        .n_shared = is_of_reeve(w->controller) ? fleet_crds_n : 0,
     };
     code = api_open(&options, ready, w, &w->api, err);
     if (code == 0 && (!wait_for(w, &w->is_ready) || w->has_failed))

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reeve's own kinds: one source for the binary, Kustomize and Helm; in place when reeve up is; their schemas and columns.
+"""Reeve's own kinds and those of a fleet: one source for the binary, Kustomize and Helm; in place when reeve up is; their schemas
+and columns.
 
 usage: kinds_test.py PATH-OF-REEVE DEPLOY-FOLDER
 """
@@ -18,7 +19,15 @@ from reeve_server import Server, Tap  # noqa: E402
 
 REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-FILES = sorted(name for name in os.listdir(os.path.join(DEPLOY, 'crds')) if name != 'kustomization.yaml')
+
+
+def files_in(*folder):
+    return sorted(os.path.join(*folder[1:], name) for name in os.listdir(os.path.join(DEPLOY, *folder))
+                  if name.endswith('.yaml') and name != 'kustomization.yaml')
+
+
+OWN, FLEET = files_in('crds'), files_in('crds', 'fleet')
+FILES = OWN + FLEET
 # kind: (group, plural, short name, namespaced, is it an install)
 KINDS = {
     'ClusterPackageInstall': ('packages', 'clusterpackageinstalls', 'cpi', False, True),
@@ -63,9 +72,10 @@ def kustomize_has_them():
 
 def chart_has_them():
     folder = os.path.join(DEPLOY, 'manager', 'helm', 'crds')
-    assert sorted(os.listdir(folder)) == FILES
+    assert sorted(os.listdir(folder)) == sorted(map(os.path.basename, FILES))
     for name in FILES:
-        assert os.path.realpath(os.path.join(folder, name)) == os.path.join(os.path.realpath(DEPLOY), 'crds', name), name
+        link = os.path.join(folder, os.path.basename(name))
+        assert os.path.realpath(link) == os.path.join(os.path.realpath(DEPLOY), 'crds', name), name
 
 
 # ---- In place. ----
@@ -85,7 +95,7 @@ def within(want, have):
 
 def all_are_established(server):
     have = crds_of(server)
-    assert len(have) == len(KINDS) == len(FILES)
+    assert len(have) == len(FILES) and len(OWN) == len(KINDS)
     for name in FILES:
         want = yaml.safe_load(read('crds', name))
         crd = have[want['metadata']['name']]
@@ -140,6 +150,36 @@ def restart_repairs(server):
     assert after[gone]['spec'] == crds[gone]['spec']
 
 
+def restart_keeps_what_others_brought(server):
+    """Kinds of a fleet are those of Open Cluster Management, too: who brings or changes one keeps it. Missing ones are made."""
+    crds = crds_of(server)
+    brought, edited, gone, older = (plural + '.open-cluster-management.io' for plural in (
+        'manifestworks.work', 'managedclusters.cluster', 'clusterpermissions.rbac', 'appliedmanifestworks.work'))
+    for name in (brought, gone):
+        assert server.ask('DELETE', CRDS + '/' + name)[0] == 200
+    wait_for(lambda: not {brought, gone} & set(crds_of(server)), 'they are gone')
+    other = {'apiVersion': 'apiextensions.k8s.io/v1', 'kind': 'CustomResourceDefinition', 'metadata': {'name': brought},
+             'spec': copy.deepcopy(crds[brought]['spec'])}
+    other['spec']['versions'][0]['schema']['openAPIV3Schema'] = {
+        'type': 'object', 'x-kubernetes-preserve-unknown-fields': True}
+    assert server.ask('POST', CRDS, other)[0] == 201
+    crds[edited]['spec']['versions'][0]['additionalPrinterColumns'].pop()
+    assert server.ask('PUT', CRDS + '/' + edited, crds[edited])[0] == 200
+    old = yaml.safe_load(read('crds', 'fleet', 'work.appliedmanifestworks.yaml'))
+    old['spec']['versions'][0]['additionalPrinterColumns'].pop()
+    status, answer = server.ask('PATCH', CRDS + '/' + older + '?fieldManager=reeve', old,
+                                headers={'Content-Type': 'application/apply-patch+yaml'})
+    assert status == 200, answer
+    before = crds_of(server)
+    server.stop()
+    server.start()
+    after = crds_of(server)
+    for name in (brought, edited):
+        assert after[name] == before[name], name
+    assert after[gone]['spec'] == crds[gone]['spec']
+    assert after[older]['spec'] == crds[older]['spec'] != before[older]['spec']
+
+
 def with_server(work, *flags):
     server = Server(REEVE)
     try:
@@ -164,6 +204,7 @@ def apply_all(server):
     for name in FILES:
         status, answer = server.ask('POST', CRDS, read('crds', name), headers={'Content-Type': 'application/yaml'})
         assert status == 201, answer
+
 
 def path_of(kind, namespace='default'):
     group, plural, _, namespaced, _ = KINDS[kind]
@@ -257,6 +298,130 @@ def records_hold_everything(server):
         assert rows['full'][1:3] == [RECORD['package'], '1.1'] and rows['full'][4] == 'sha256:0123', rows
 
 
+# ---- Those of a fleet. ----
+
+OCM = '.open-cluster-management.io'
+PLACES = {  # kind: (version, path)
+    'ClusterPermission': ('rbac' + OCM + '/v1alpha1', 'namespaces/default/clusterpermissions'),
+    'ManifestWork': ('work' + OCM + '/v1', 'namespaces/default/manifestworks'),
+    'AppliedManifestWork': ('work' + OCM + '/v1', 'appliedmanifestworks'),
+    'ManagedCluster': ('cluster' + OCM + '/v1', 'managedclusters'),
+    'ManagedServiceAccount': ('authentication' + OCM + '/v1beta1', 'namespaces/default/managedserviceaccounts'),
+    'ManagedClusterAddOn': ('addon' + OCM + '/v1alpha1', 'namespaces/default/managedclusteraddons'),
+}
+SUBJECT = {'kind': 'User', 'name': 'alice'}
+CONDITION = {'reason': 'Because', 'message': '', 'lastTransitionTime': '2026-01-02T03:04:05Z', 'status': 'True'}
+
+
+def place_of(kind):
+    return '/apis/%s/%s' % PLACES[kind]
+
+
+def put(server, kind, name, spec, want=201, **more):
+    body = {'apiVersion': PLACES[kind][0], 'kind': kind, 'metadata': {'name': name}, 'spec': spec, **more}
+    status, answer = server.ask('POST', place_of(kind) + '?fieldValidation=Strict', body)
+    assert status == want, (kind, spec, status, answer)
+    return answer
+
+
+def bindings_need_subjects(server):
+    """Neither subject nor subjects is refused by any API server; all else that can be wrong stands in the status."""
+    named = {'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'ClusterRole', 'name': 'view'}}
+    role = {'namespace': 'default', 'roleRef': {'kind': 'Role'}}
+    good = [{}, {'clusterRoleBinding': {'subject': SUBJECT}}, {'clusterRoleBinding': {**named, 'subjects': [SUBJECT]}},
+            {'clusterRoleBindings': [{'subject': SUBJECT}, {'name': 'other', 'subjects': [SUBJECT]}]},
+            {'roleBindings': [{**role, 'subject': SUBJECT, 'subjects': []}]}, {'roleBindings': [{**role, 'subjects': []}]},
+            {'roleBindings': [{'roleRef': {'kind': 'Role', 'name': 'x'}, 'subject': SUBJECT}]},
+            {'roleBindings': [{'roleRef': {'kind': 'Role', 'apiGroup': 'x'}, 'subject': SUBJECT}]},
+            {'roleRefs': [{'kind': 'ClusterRole', 'name': 'x'}]}]
+    bad = [{'clusterRoleBinding': {}}, {'clusterRoleBinding': named}, {'clusterRoleBindings': [{'subject': SUBJECT}, named]},
+           {'roleBindings': [role]}, {'roleBindings': [{'namespace': 'default', 'subject': SUBJECT}]}, {'clusterRole': {}},
+           {'clusterRoleBinding': {'subject': {'kind': 'User'}}}, {'clusterRole': {'rules': [{'resources': ['pods']}]}},
+           {'clusterRoleBinding': {'roleRef': {'kind': 'ClusterRole', 'name': 'x'}, 'subject': SUBJECT}},
+           {'roles': [{'namespace': 'default'}]}, {'roleRefs': [{'name': 'x'}]}, {'roleRefs': [{'kind': 'Role'}]}]
+    for i, spec in enumerate(good):
+        assert put(server, 'ClusterPermission', 'good-%d' % i, spec)['spec'] == spec
+    for i, spec in enumerate(bad):
+        put(server, 'ClusterPermission', 'bad-%d' % i, spec, 422)
+    put(server, 'ClusterPermission', 'unknown', {'clusterRoleBindigns': []}, 400)
+
+
+def written_status_is_dropped(server):
+    """Examples have one, and no server looks at it."""
+    made = put(server, 'ClusterPermission', 'example', {'clusterRoleBinding': {'subject': SUBJECT}},
+               status={'conditions': [{'type': 'SubjectPresent', 'status': True}]})
+    assert 'status' not in made, made
+
+
+def manifests_are_kept(server):
+    manifest = {'apiVersion': 'example.org/v1', 'kind': 'Anything', 'metadata': {'name': 'a', 'labels': {'x': 'y'}},
+                'spec': {'deep': [{'er': None, 'x': 1.5}]}, 'more': True}
+    made = put(server, 'ManifestWork', 'kept', {'workload': {'manifests': [manifest]}})
+    assert made['spec']['workload']['manifests'] == [manifest], made
+    for missing in ('apiVersion', 'kind'):
+        put(server, 'ManifestWork', 'bad', {'workload': {'manifests': [
+            {key: value for key, value in manifest.items() if key != missing}]}}, 422)
+    config = {'resourceIdentifier': {'resource': 'anythings', 'name': 'a'}, 'updateStrategy': {'type': 'ServerSideApply',
+                                                                                             'serverSideApply': {}}}
+    made = put(server, 'ManifestWork', 'defaulted', {'deleteOption': {}, 'manifestConfigs': [config]})
+    assert made['spec'] == {'deleteOption': {'propagationPolicy': 'Foreground'}, 'manifestConfigs': [
+        {**config, 'feedbackScrapeType': 'Poll', 'updateStrategy': {'type': 'ServerSideApply',
+                                                                    'serverSideApply': {'fieldManager': 'work-agent'}}}]}, made
+    for spec in ({'deleteOption': {'propagationPolicy': 'Background'}}, {'executor': {'subject': {'type': 'User'}}},
+                 {'executor': {'subject': {'type': 'ServiceAccount', 'serviceAccount': {'namespace': 'x', 'name': 'X'}}}},
+                 {'manifestConfigs': [{}]},
+                 {'manifestConfigs': [{**config, 'updateStrategy': {'type': 'Recreate'}}]},
+                 {'manifestConfigs': [{**config, 'updateStrategy': {'type': 'ServerSideApply',
+                                                                   'serverSideApply': {'fieldManager': 'me'}}}]}):
+        put(server, 'ManifestWork', 'bad', spec, 422)
+
+
+def accounts_have_two_versions(server):
+    made = put(server, 'ManagedServiceAccount', 'sample', {'rotation': {}})
+    assert made['spec'] == {'rotation': {'enabled': True, 'validity': '8640h0m0s'}}, made
+    status, old = server.ask('GET', place_of('ManagedServiceAccount').replace('v1beta1', 'v1alpha1') + '/sample')
+    assert status == 200 and old['apiVersion'] == 'authentication' + OCM + '/v1alpha1' and old['spec'] == made['spec'], old
+    for spec in ({}, {'rotation': {}, 'ttlSecondsAfterCreation': 0}):
+        put(server, 'ManagedServiceAccount', 'bad', spec, 422)
+
+
+def fleet_shows_its_state(server):
+    shown = {  # kind: spec, types of conditions, rest of the status, columns, cells from the second on
+        'ClusterPermission': ({'clusterRoleBinding': {'subject': SUBJECT}}, ['AppliedRBACManifestWork', 'Validation', 'Ready'], {
+            'observedGeneration': 1, 'resourceStatus': {'roles': [{'name': 'x', 'namespace': 'y', 'condition': [
+                {'type': 'Applied', **CONDITION}]}]}},
+            'APPLIED VALID CLUSTER AGE REASON', ['True', 'True', 'default', None, 'Because']),
+        'ManifestWork': ({}, ['Applied', 'Available'], {'resourceStatus': {'manifests': [
+            {'resourceMeta': {'ordinal': 0, 'kind': 'Role'}, 'conditions': [{'type': 'Applied', **CONDITION}],
+             'statusFeedback': {'values': [{'name': 'n', 'fieldValue': {'type': 'Integer', 'integer': 1}}]}}]}},
+            'APPLIED AVAILABLE AGE REASON', ['True', 'True', None, 'Because']),
+        'AppliedManifestWork': ({'hubHash': 'h', 'manifestWorkName': 'w', 'agentID': 'a'}, [], {
+            'appliedResources': [{'version': 'v1', 'resource': 'roles', 'name': 'x'}],
+            'evictionStartTime': '2026-01-02T03:04:05Z'},
+            'WORK/EVICTED SINCE/AGE', ['w', '2026-01-02T03:04:05Z', None]),
+        'ManagedCluster': ({'hubAcceptsClient': True, 'leaseDurationSeconds': 60, 'managedClusterClientConfigs': [{'url': 'u'}]},
+                           ['ManagedClusterJoined', 'ManagedClusterConditionAvailable'], {'version': {'kubernetes': 'v1.32.4'}},
+                           'HUB ACCEPTED/MANAGED CLUSTER URLS/JOINED/AVAILABLE/AGE/KUBERNETES',
+                           [True, 'u', 'True', 'True', None, 'v1.32.4']),
+        'ManagedServiceAccount': ({'rotation': {'enabled': True, 'validity': '1h'}}, ['TokenReported'], {
+            'expirationTimestamp': '2026-01-02T03:04:05Z',
+            'tokenSecretRef': {'name': 's', 'lastRefreshTimestamp': '2026-01-02T03:04:05Z'}},
+            'TOKEN EXPIRES AGE REASON', ['True', '2026-01-02T03:04:05Z', None, 'Because']),
+        'ManagedClusterAddOn': ({'installNamespace': 'n'}, ['Available', 'Degraded', 'Progressing'], {'namespace': 'm'},
+                                'AVAILABLE DEGRADED PROGRESSING NAMESPACE', ['True', 'True', 'True', 'm']),
+    }
+    assert sorted(shown) == sorted(PLACES)
+    for kind, (spec, types, rest, names, cells) in shown.items():
+        made = put(server, kind, 'shown', spec)
+        made['status'] = {**rest, **({'conditions': [{'type': one, **CONDITION} for one in types]} if types else {})}
+        status, answer = server.ask('PUT', place_of(kind) + '/shown/status?fieldValidation=Strict', made)
+        assert status == 200 and answer['status'] == made['status'] and answer['spec'] == spec, answer
+        found, rows = columns(server, place_of(kind))
+        assert [name for name, _ in found] == ['NAME'] + names.split('/' if '/' in names else None), found
+        assert [want for want in cells if want is not None] == [
+            have for have, want in zip(rows['shown'][1:], cells) if want is not None], rows['shown']
+
+
 def main():
     checks = Tap()
     checks.run('the binary prints the files', printed_is_the_files)
@@ -267,12 +432,18 @@ def main():
         checks.run('all are established, as the files say', all_are_established, server),
         checks.run('discovery has their names', discovery_has_the_names, server),
         checks.run('a restart writes nothing', restart_writes_nothing, server),
-        checks.run('a restart repairs what differs', restart_repairs, server)))
+        checks.run('a restart repairs what differs', restart_repairs, server),
+        checks.run('a restart keeps what others brought', restart_keeps_what_others_brought, server)))
     with_server(lambda server: (  # where nobody acts on them
         apply_all(server),
         checks.run('installs are checked and defaulted', installs_are_checked, server),
         checks.run('installs show their state', installs_show_their_state, server),
-        checks.run('records hold all that is written to them', records_hold_everything, server)), '--no-controllers')
+        checks.run('records hold all that is written to them', records_hold_everything, server),
+        checks.run('bindings of permissions need subjects', bindings_need_subjects, server),
+        checks.run('a status that is written with a permission is dropped', written_status_is_dropped, server),
+        checks.run('manifests of works are kept as they are', manifests_are_kept, server),
+        checks.run('accounts have two versions', accounts_have_two_versions, server),
+        checks.run('the kinds of a fleet show their state', fleet_shows_its_state, server)), '--no-controllers')
     sys.exit(checks.end())
 
 
