@@ -4,6 +4,7 @@
 #include "authn/pki_file.h"
 #include "authn/pki_issue.h"
 
+#include "base/file.h"
 #include "base/vec.h"
 
 #include <openssl/err.h>
@@ -108,7 +109,7 @@ static int holding_replace(const struct pki *p, const char *name, struct holding
     int code = write_pem(new) ? 0 : pem_fail(err, "write a key");
     if (code == 0) {
         str text = str_fmt(&scratch, "%.*s%.*s", STR(new->pem.key_pem), STR(new->pem.certificate_pem));
-        code = pki_file_replace(path_of(&scratch, p, name), text, err);
+        code = file_replace(path_of(&scratch, p, name), text, err);
     }
     if (code < 0) {
         holding_done(new);
@@ -215,7 +216,7 @@ int pki_renew(struct pki *p, unsigned *ret_renewed, struct err *err)
     if (due & PKI_CA)
         code = make_ca(p, err);
     if (code == 0 && (due & PKI_CA))
-        code = pki_file_replace(path_of(&scratch, p, "ca.crt"), p->ca.pem.certificate_pem, err);
+        code = file_replace(path_of(&scratch, p, "ca.crt"), p->ca.pem.certificate_pem, err);
     if (code == 0 && (due & PKI_SERVING))
         code = renew_leaf(p, "serving.pem", &p->serving, &serving, err);
     if (code == 0 && (due & PKI_ADMIN))
@@ -297,7 +298,7 @@ static int open_token_key(struct pki *p, struct err *err)
         if (code == ERR_NOT_FOUND)
             code = pki_make_key(&key, err);
         if (code == 0)
-            code = pki_file_replace(path, pem_write_key(&scratch, key), err);
+            code = file_replace(path, pem_write_key(&scratch, key), err);
         if (code < 0)
             return code;
     }
@@ -313,7 +314,7 @@ static int open_copy(struct pki *p, struct err *err)
     str text;
     if (pki_file_read(&scratch, path, &text, err) == 0 && str_eq(text, p->ca.pem.certificate_pem))
         return 0;
-    return pki_file_replace(path, p->ca.pem.certificate_pem, err);
+    return file_replace(path, p->ca.pem.certificate_pem, err);
 }
 
 static int open_all(struct pki *p, struct err *err)

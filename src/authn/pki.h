@@ -69,5 +69,3 @@ int pki_sign_client(struct pki *p, struct arena *a, const struct pki_client *cli
 enum { PKI_KUBECONFIG_MARK_BYTES = sizeof PKI_KUBECONFIG_MARK - 1 };
 /* The admin's kubeconfig, everything inside; server is "https://127.0.0.1:6443". */
 str pki_kubeconfig(const struct pki *p, struct arena *a, str server);
-/* Puts a text at the path, readable by nobody else, as a whole or not at all. */
-int pki_write_file(const char *path, str text, struct err *err);

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "authn/pki_file.h"
 
-#include "authn/pki.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -93,47 +88,4 @@ int pki_file_read(struct arena *a, const char *path, str *ret, struct err *err)
         return err_set(err, ERR_INVALID, "%s is not a file", path);
     int code = check_private(path, &st, err);
     return code < 0 ? code : read_all(a, fd, path, ret, err);
-}
-
-static bool write_all(int fd, str text)
-{
-    for (size_t done = 0; done < text.n;) {
-        ssize_t n = write(fd, text.p + done, text.n - done);
-        if (n < 0 && errno != EINTR)
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return fsync(fd) == 0;
-}
-
-int pki_file_replace(const char *path, str text, struct err *err)
-{
-    struct arena scratch ARENA_SCOPE = {0};
-    char *beside = str_cstr(&scratch, str_fmt(&scratch, "%s.XXXXXX", path));
-    int fd = mkostemp(beside, O_CLOEXEC); /* mode 0600 */
-    if (fd < 0)
-        return err_set(err, ERR_IO, "make a file beside %s: %m", path);
-    bool is_written = write_all(fd, text);
-    int code = is_written
-                   ? 0
-                   : err_set(err, errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, "write %s: %m", beside);
-    close(fd);
-    if (code == 0 && rename(beside, path) < 0)
-        code = err_set(err, ERR_IO, "move %s to %s: %m", beside, path);
-    if (code < 0)
-        unlink(beside);
-    return code;
-}
-
-int pki_write_file(const char *path, str text, struct err *err)
-{
-    struct arena scratch ARENA_SCOPE = {0};
-    int code = pki_file_replace(path, text, err);
-    if (code < 0)
-        return code;
-    const char *dir = dirname(str_cstr(&scratch, str_of(path)));
-    int fd FD_SCOPE = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set(err, ERR_IO, "open directory %s: %m", dir);
-    return pki_dir_sync(fd, dir, err);
 }

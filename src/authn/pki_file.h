@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: files that hold secrets: nobody else may read them, and they are there as a whole or not at all.
+/* What: files that hold secrets, and their directory: nobody else may read them. base/file.h writes them.
  * Owns: nothing.
  * Threads: no shared state.
  * Errors: ERR_NOT_FOUND, ERR_IO, ERR_INVALID for files that others could read or change, ERR_CONFLICT for a directory that
@@ -18,5 +18,3 @@ int pki_dir_open(const char *path, int *ret_fd, struct err *err);
 int pki_dir_sync(int fd, const char *path, struct err *err);
 bool pki_file_exists(const char *path);
 int pki_file_read(struct arena *a, const char *path, str *ret, struct err *err);
-/* The data is on disk and in its place afterwards; that the place itself is on disk needs pki_dir_sync. */
-int pki_file_replace(const char *path, str text, struct err *err);

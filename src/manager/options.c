@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "manager/options.h"
 
+#include "base/duration.h"
 #include "controllers/controllers.h"
 #include "net/address.h"
 
@@ -49,34 +50,6 @@ const char manager_usage[] =
     "Exit code: 0 it was told to end, 1 it could not start or go on, 2 wrong usage.\n";
 
 /* ---- Values. ---- */
-
-bool manager_duration_parse(str text, int64_t *ret_ns)
-{
-    static const struct {
-        str name;
-        int64_t ns;
-    } units[] = {{S_INIT("ms"), MS}, {S_INIT("s"), SECOND}, {S_INIT("m"), 60 * SECOND}, {S_INIT("h"), 3600 * SECOND}};
-    enum { UNITS = sizeof units / sizeof *units };
-    int64_t sum = 0;
-    if (text.n == 0)
-        return false;
-    while (text.n) {
-        size_t digits = 0, u = 0;
-        int64_t n;
-        while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9')
-            digits++;
-        if (!str_to_int64(str_upto(text, digits), &n))
-            return false;
-        text = str_from(text, digits);
-        while (u < UNITS && !str_has_prefix(text, units[u].name))
-            u++;
-        if (u == UNITS || __builtin_mul_overflow(n, units[u].ns, &n) || __builtin_add_overflow(sum, n, &sum))
-            return false;
-        text = str_from(text, units[u].name.n);
-    }
-    *ret_ns = sum;
-    return true;
-}
 
 static bool has_row(const struct manager_options *o, const struct controller_row *row)
 {
@@ -194,7 +167,7 @@ struct words {
 
 static int take_duration(const char *flag, const char *text, int64_t *ret, struct err *err)
 {
-    if (!manager_duration_parse(str_of(text), ret) || *ret <= 0)
+    if (!duration_parse(str_of(text), ret) || *ret <= 0)
         return err_set(err, ERR_BAD_REQUEST, "--%s \"%s\" is no duration: say one like 15s, 1m30s or 500ms", flag,
                        text);
     return 0;

@@ -33,5 +33,3 @@ extern const char manager_usage[];
 int manager_options_read(int argc, char **argv, struct manager_options *ret, struct err *err);
 /* "aggregation,garbage", or "*" for all there are: the rows of these controllers, each once. */
 int manager_choose(struct manager_options *o, str list, struct err *err);
-/* "15s", "1m30s", "500ms": as Kubernetes' flags have it. */
-bool manager_duration_parse(str text, int64_t *ret_ns);

@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "authn/pki.h"
 #include "authn/token.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "controllers/fleet_crds.h"
 #include "controllers/root_ca.h"
@@ -80,7 +81,7 @@ static int write_kubeconfig(struct up *u, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     str server = str_fmt(&scratch, "https://%.*s", STR(u->address));
-    return pki_write_file(u->options.kubeconfig, pki_kubeconfig(u->pki, &scratch, server), err);
+    return file_write(u->options.kubeconfig, pki_kubeconfig(u->pki, &scratch, server), err);
 }
 
 /* Old connections keep what they have; new ones, and whoever reads the kubeconfig again, get the new ones. */
