@@ -421,6 +421,19 @@ void credentials_cancel(struct credentials *c, struct credentials_wait *w)
         ring_remove(w);
 }
 
+int credentials_set_token(struct credentials *c, str token, struct err *err)
+{
+    assert(c->config->token_file.n == 0);
+    if (token.n == 0 || !header_is_value(token))
+        return err_set(err, ERR_INVALID, "the new token is empty, or holds a control character");
+    struct arena arena = {0}; /* it may be ours */
+    token = str_dup(&arena, token);
+    arena_done(&c->token_arena);
+    c->token_arena = arena;
+    c->token = token;
+    return 0;
+}
+
 bool credentials_refused(struct credentials *c, uint64_t serial)
 {
     struct err err;

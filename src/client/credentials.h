@@ -7,7 +7,7 @@
  *
  * Where they come from and when they are looked at again:
  *
- *   text in the kubeconfig   never
+ *   text in the kubeconfig   never; who renews a token says so: credentials_set_token
  *   token file               when it was read a minute ago; after a 401 at once. Unreadable: the last one stays
  *   CA, certificate, key     looked at every ten seconds when somebody asks, read when they changed; after a 401 at once.
  *                            Unreadable, or halfway replaced (a key that does not fit): the last ones stay
@@ -56,6 +56,9 @@ void credentials_free(struct credentials *c);
 void credentials_get(struct credentials *c, struct credentials_wait *w);
 /* Takes a wait back; fine for one that is over. */
 void credentials_cancel(struct credentials *c, struct credentials_wait *w);
+/* From now on this token counts, in place of the one in the kubeconfig: that was renewed. Not for configurations with a token file.
+ * What has a control character in it is ERR_INVALID. */
+int credentials_set_token(struct credentials *c, str token, struct err *err);
 /* The server said 401 to what had this serial. True: get them again and try once more, they may be others now. False: these are
  * still what we have. */
 bool credentials_refused(struct credentials *c, uint64_t serial);

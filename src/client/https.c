@@ -451,6 +451,11 @@ int https_new(struct loop *l, const struct client_config *config, const struct h
     return 0;
 }
 
+int https_set_token(struct transport *t, str token, struct err *err)
+{
+    return credentials_set_token(https_of(t)->credentials, token, err);
+}
+
 struct https_stats https_stats(const struct transport *transport)
 {
     const struct https *t = (const struct https *)transport;

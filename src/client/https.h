@@ -39,6 +39,9 @@ struct https_options {
 int https_new(struct loop *l, const struct client_config *config, const struct https_options *options,
               struct transport **ret, struct err *err);
 
+/* See credentials.h. Requests from now on have it; watches at work go on. */
+int https_set_token(struct transport *t, str token, struct err *err);
+
 struct https_stats {
     size_t connections, calls, waiting; /* now; calls: all, those that wait included */
     uint64_t opened, failed;            /* connections that were begun, and those of no use */
