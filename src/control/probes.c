@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "manager/probes.h"
+#include "control/probes.h"
 
 #include <stdlib.h>
 

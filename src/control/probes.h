@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: how a manager fares, for kubelets and Prometheus: /healthz, /livez, /readyz and /metrics in plain HTTP.
+/* What: how a program without an API of its own fares, for kubelets and Prometheus: /healthz, /livez, /readyz and /metrics in plain HTTP.
  * Owns: a listening socket and its connections.
  * Threads: the loop thread.
  * Errors: ERR_CONFLICT when the port is taken, ERR_IO.
