@@ -270,10 +270,12 @@ class TcpProxy(Proxy):
 
 
 class HttpProxy(Proxy):
-    """Ends TLS, reads requests. To the server it is who the server's admin is, whoever the client is."""
+    """Ends TLS, reads requests. To the server it is who the server's admin is, whoever the client is; or, if it passes tokens on, who
+    the client is."""
 
-    def __init__(self, server):
+    def __init__(self, server, passes_tokens=False):
         self.faults = None
+        self.passes_tokens = passes_tokens
         self.requests = []
         self.context = make_context(server.folder)
         self.authority = os.path.join(server.folder, 'proxy.crt')
@@ -294,7 +296,7 @@ class HttpProxy(Proxy):
         counts = Counter((request.method, request.path) for request in self.since(start))
         return counts.most_common(1)[0] if counts else (('', ''), 0)
 
-    def write_kubeconfig(self, path):
+    def write_kubeconfig(self, path, token='unused'):
         with open(self.authority, 'rb') as file:
             authority = base64.b64encode(file.read()).decode()
         with open(path, 'w', encoding='ascii') as file:
@@ -303,8 +305,8 @@ kind: Config
 current-context: proxy
 contexts: [{name: proxy, context: {cluster: proxy, user: proxy}}]
 clusters: [{name: proxy, cluster: {server: "https://127.0.0.1:%d", certificate-authority-data: %s}}]
-users: [{name: proxy, user: {token: unused}}]
-''' % (self.port, authority))
+users: [{name: proxy, user: {token: %s}}]
+''' % (self.port, authority, token))
 
     # ---- Passing on. ----
 
@@ -339,13 +341,13 @@ users: [{name: proxy, user: {token: unused}}]
 
     def forward(self, client, request, fault=None):
         """True: the connection may be used again."""
-        upstream = self.server.connect(timeout=None)
+        upstream = self.server.connect(timeout=None, certificate=not self.passes_tokens)
         upstream.connect()
         self.remember(upstream.sock)
         raw = upstream.sock
         try:
             headers = {name: value for name, value in request.headers.items()
-                       if name.lower() not in HOP_BY_HOP | {'authorization', 'host'}}
+                       if name.lower() not in HOP_BY_HOP | {'host'} | (set() if self.passes_tokens else {'authorization'})}
             upstream.request(request.method, request.target, request.body or None, headers)
             answer = upstream.getresponse()
             request.status = answer.status

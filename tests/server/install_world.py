@@ -4,11 +4,10 @@
     packages = Packages()                       # a store of small images, in several versions
     world = World(reeve, packages, snapshot)    # a server, a proxy, a manager that installs
     world.create(WORDPRESS, 'team-a', '1.0')
-    picture(world.server)                       # all objects of all kinds, without what differs from run to run
+    picture_of(world)                           # see picture.py
 """
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -22,12 +21,12 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(HERE, '..', 'packages'))
 from fault_proxy import HttpProxy  # noqa: E402
 from image import File, Image, Layer, Layout  # noqa: E402
+from picture import difference, picture  # noqa: E402
 from reeve_manager import Manager, wait_for  # noqa: E402
 from reeve_server import Server  # noqa: E402
 
 CONTROLLERS = 'installs,personas,aggregation'
 MERGE = {'Content-Type': 'application/merge-patch+json'}
-DISCOVERY = {'Accept': 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'}
 CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
 # ---- Packages. ----
@@ -252,6 +251,14 @@ class World:
             assert time.monotonic() < end, 'it writes all the time'
 
 
+def picture_of(world):
+    def clean(one):
+        annotations = one['metadata'].get('annotations', {})
+        if 'packages.crossplane.io/applied' in annotations:
+            annotations['packages.crossplane.io/applied'] = '<hash>'
+    return picture(world.server, clean)
+
+
 # ---- Something that happens, once undisturbed and then not. ----
 
 def is_point(request):
@@ -320,7 +327,7 @@ class Story:
             world.settle(self.then)
             self.seconds = time.monotonic() - start
             world.wait_quiet(self.quiet)
-            self.want = picture(world.server)
+            self.want = picture_of(world)
             self.writes = len([request for request in world.proxy.writes(start) if is_point(request)]) if world.proxy else 0
             world.stop()
         finally:
@@ -333,7 +340,7 @@ class Story:
         def is_same():
             if world.manager:
                 world.manager.check_alive()
-            last[0] = difference(self.want, picture(world.server))
+            last[0] = difference(self.want, picture_of(world))
             return not last[0]
         deadline = time.monotonic() + patience
         while True:
@@ -342,88 +349,3 @@ class Story:
             world.wait_quiet(self.quiet)
             if is_same():  # else it was so only for a moment
                 return
-
-
-# ---- A picture of everything. ----
-
-UID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
-NEVER_THE_SAME = {'uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'generation'}
-NOT_PICTURED = {'events', 'leases', 'componentstatuses'}
-
-
-def resources(server, connection):
-    """(path of the collection) of everything that can be listed, each once."""
-    found = set()
-    for root in ('/api', '/apis'):
-        code, groups = server.ask('GET', root, None, connection, DISCOVERY)
-        assert code == 200, groups
-        for group in groups['items']:
-            name = group['metadata'].get('name', '')
-            for one in group['versions'][0].get('resources', []):
-                if 'list' in one['verbs'] and one['resource'] not in NOT_PICTURED:
-                    found.add('%s%s/%s/%s' % (root, '/' + name if name else '', group['versions'][0]['version'], one['resource']))
-    return sorted(found)
-
-
-def strip(thing):
-    """Takes away times and hashes of things that have a uid in them."""
-    if isinstance(thing, dict):
-        for key in ('lastTransitionTime', 'lastUpdateTime', 'time'):
-            thing.pop(key, None)
-        if isinstance(thing.get('conditions'), list):
-            thing['conditions'].sort(key=lambda one: one.get('type', ''))  # they are found by type
-        for value in thing.values():
-            strip(value)
-    elif isinstance(thing, list):
-        for value in thing:
-            strip(value)
-
-
-def picture(server):
-    """{path: object}: no two runs need differ in it. Uids are replaced by what has them; one that nothing has stays."""
-    connection = server.connect()
-    listed = {}
-    try:
-        for path in resources(server, connection):
-            code, answer = server.ask('GET', path, None, connection)
-            if code == 404:
-                continue  # its CRD has just gone
-            assert code == 200, (path, code, answer)
-            for one in answer['items']:
-                meta = one['metadata']
-                listed['%s/%s/%s' % (path, meta.get('namespace', ''), meta['name'])] = one
-    finally:
-        connection.close()
-    names = {one['metadata']['uid']: '<%s>' % path for path, one in listed.items() if 'uid' in one['metadata']}
-    for path, one in listed.items():
-        meta = one['metadata']
-        if 'packages.crossplane.io/applied' in meta.get('annotations', {}):
-            meta['annotations']['packages.crossplane.io/applied'] = '<hash>'
-        meta['is going'] = 'deletionTimestamp' in meta
-        for key in NEVER_THE_SAME:
-            meta.pop(key, None)
-        one = json.loads(UID.sub(lambda found: names.get(found.group(0), found.group(0)), json.dumps(one)))
-        strip(one)
-        one['metadata'].get('managedFields', []).sort(key=json.dumps)
-        listed[path] = one
-    return listed
-
-
-def difference(want, have):
-    """A few lines; '' if there is none."""
-    lines = ['missing: ' + path for path in sorted(set(want) - set(have))]
-    lines += ['too much: ' + path for path in sorted(set(have) - set(want))]
-    for path in sorted(set(want) & set(have)):
-        if want[path] != have[path]:
-            lines += ['%s: %s' % (path, text) for text in differences(want[path], have[path], '')]
-    return '\n'.join(lines[:40])
-
-
-def differences(want, have, where):
-    if isinstance(want, dict) and isinstance(have, dict):
-        found = []
-        for key in sorted(set(want) | set(have)):
-            if want.get(key) != have.get(key):
-                found += differences(want.get(key), have.get(key), where + '/' + key)
-        return found
-    return ['%s should be %s, is %s' % (where, json.dumps(want)[:600], json.dumps(have)[:600])]

@@ -17,8 +17,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fault_proxy import Answer, HttpProxy, status  # noqa: E402
-from install_world import CONTROLLERS, PACKAGE, Packages, Story, condition, is_point, picture  # noqa: E402
+from install_world import CONTROLLERS, PACKAGE, Packages, Story, condition, is_point  # noqa: E402
 from manager_faults_test import HTTP_FAULTS  # noqa: E402
+from picture import picture  # noqa: E402
 from reeve_manager import Manager, wait_for  # noqa: E402
 from reeve_server import Tap, raise_files  # noqa: E402
 

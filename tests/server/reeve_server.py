@@ -28,7 +28,7 @@ class Server:
         self.log = os.path.join(self.folder, 'log')
         self.process = None
         self.port = 0
-        self.context = None
+        self.context = self.bare_context = None  # with the certificate of its administrator, and without
 
     def start(self, preexec=None, *flags):
         """Returns when it is ready."""
@@ -55,6 +55,7 @@ class Server:
             paths[name] = os.path.join(self.folder, name)
             with open(paths[name], 'wb') as file:
                 file.write(base64.b64decode(value(name)))
+        self.bare_context = ssl.create_default_context(cafile=paths['certificate-authority-data'])
         self.context = ssl.create_default_context(cafile=paths['certificate-authority-data'])
         self.context.load_cert_chain(paths['client-certificate-data'], paths['client-key-data'])
 
@@ -94,8 +95,9 @@ class Server:
 
     # ---- Talking. ----
 
-    def connect(self, timeout=30):
-        return http.client.HTTPSConnection('127.0.0.1', self.port, context=self.context, timeout=timeout)
+    def connect(self, timeout=30, certificate=True):
+        context = self.context if certificate else self.bare_context
+        return http.client.HTTPSConnection('127.0.0.1', self.port, context=context, timeout=timeout)
 
     def raw(self, alpn=None, timeout=10, certificate=True):
         """A TLS socket."""
