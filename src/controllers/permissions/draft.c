@@ -2,6 +2,7 @@
 #include "controllers/permissions/draft.h"
 
 #include "authz/validate.h"
+#include "controllers/permissions/text.h"
 #include "object/fleet.h"
 #include "object/name.h"
 #include "object/object.h"
@@ -51,16 +52,6 @@ void permission_draft_done(struct permission_draft *d)
     buf_done(&d->scratch);
 }
 
-/* At most n bytes of it, whole characters. */
-static str clip(struct arena *a, str text, size_t n)
-{
-    if (text.n <= n)
-        return text;
-    while (n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
-        n--;
-    return str_fmt(a, "%.*s…", (int)n, text.p);
-}
-
 bool permission_fail(struct permission_draft *d, const char *fmt, ...)
 {
     if (d->problem.n)
@@ -70,7 +61,7 @@ bool permission_fail(struct permission_draft *d, const char *fmt, ...)
     va_start(args, fmt);
     buf_vfmt(&b, fmt, args);
     va_end(args);
-    d->problem = clip(d->a, buf_str(&b), PERMISSION_MESSAGE);
+    d->problem = permission_clip(d->a, buf_str(&b), PERMISSION_MESSAGE);
     return false;
 }
 
@@ -177,19 +168,6 @@ static bool check_body(struct permission_draft *d, enum permission_kind kind, st
                            place ? " (" : "", STR(place ? place->field : (str){0}), place ? ")" : "", STR(buf_str(&b)));
 }
 
-void permission_note(struct buf *list, str field)
-{
-    enum { LIST_BYTES = 500 };
-    if (list->n > LIST_BYTES) {
-        if (!str_has_suffix(buf_str(list), S(" …")))
-            buf_add_str(list, S(", …"));
-        return;
-    }
-    if (list->n)
-        buf_add_str(list, S(", "));
-    buf_add_str(list, field);
-}
-
 static bool add_selected(struct permission_draft *d, struct permission_manifest m, const struct permission_place *place,
                          const struct json *body, size_t body_bytes)
 {
@@ -205,7 +183,7 @@ static bool add_selected(struct permission_draft *d, struct permission_manifest 
     }
     size_t n = d->facts->namespaces(d->facts->ctx, d->a, place->selector, &namespaces);
     if (n == 0)
-        permission_note(&d->no_namespaces, place->field);
+        permission_note(&d->no_namespaces, place->field, PERMISSION_MESSAGE);
     for (size_t i = 0; i < n; i++) {
         m.namespace = namespaces[i];
         if (!add(d, m, (str){0}, body, body_bytes))

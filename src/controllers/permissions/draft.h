@@ -65,9 +65,6 @@ void permission_draft_done(struct permission_draft *d);
 /* Notes the problem, unless there is one already; false. */
 bool permission_fail(struct permission_draft *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds to a list of fields, which stays short. */
-void permission_note(struct buf *list, str field);
-
 /* body: the members besides apiVersion, kind and metadata. It is checked as the managed cluster would; then the manifest is added
  * for the namespace, or for each that is selected. place NULL: kinds without a namespace. */
 bool permission_deliver(struct permission_draft *d, enum permission_kind kind, str name,

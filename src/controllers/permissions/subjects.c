@@ -2,6 +2,7 @@
 #include "controllers/permissions/draft.h"
 
 #include "authz/validate.h"
+#include "controllers/permissions/text.h"
 #include "object/fleet.h"
 
 /* Answers of has_account, as values of a map. */
@@ -119,7 +120,7 @@ bool permission_subjects(struct permission_draft *d, str field, const struct jso
             return false;
     }
     if (json_len(&list) == 0)
-        permission_note(&d->no_subjects, field);
+        permission_note(&d->no_subjects, field, PERMISSION_MESSAGE);
     *ret_is_dropped = json_len(&list) && json_len(ret) == 0;
     return true;
 }
