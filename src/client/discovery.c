@@ -20,27 +20,41 @@ static int read_groups(struct client *c, struct discovery_reader *r, str path, s
     return code < 0 ? err_wrap(err, "ask for %.*s", STR(path)) : 0;
 }
 
-/* What goes wrong with one version is told, and does not keep the others from being found. */
-static void read_version(struct client *c, struct discovery_reader *r, const struct discovery_version *v)
+static int ask_version(struct client *c, struct discovery_reader *r, const struct discovery_version *v, struct err *err)
 {
     struct buf path = {.arena = r->arena};
     struct json doc;
-    struct err err;
-    str name = discovery_group_version(r->arena, v->group, v->version);
-    if (!client_is_segment(v->group) || !client_is_segment(v->version)) {
-        discovery_fail(r, name, S("not the name of a group version"));
-        return;
-    }
+    if (!client_is_segment(v->group) || !client_is_segment(v->version) || v->version.n == 0)
+        return err_set(err, ERR_BAD_REQUEST, "not the name of a group version");
     buf_add_str(&path, v->group.n ? S("/apis") : S("/api"));
     if (v->group.n)
         client_path_add(&path, v->group);
     client_path_add(&path, v->version);
     struct client_request request = {.method = S("GET"), .target = buf_str(&path)};
-    int code = client_raw(c, r->arena, &request, &doc, &err);
+    int code = client_raw(c, r->arena, &request, &doc, err);
     if (code == 0 && !discovery_read_version(r, v, &doc))
-        discovery_fail(r, name, S("the answer of the server is not a list of resources"));
-    else if (code < 0 && (code != ERR_NOT_FOUND || v->group.n))
-        discovery_fail(r, name, str_dup(r->arena, str_of(err.msg)));
+        code = err_set(err, ERR_IO, "the answer of the server is not a list of resources");
+    return code;
+}
+
+/* What goes wrong with one version is told, and does not keep the others from being found. */
+static void read_version(struct client *c, struct discovery_reader *r, const struct discovery_version *v)
+{
+    struct err err;
+    int code = ask_version(c, r, v, &err);
+    if (code < 0 && (code != ERR_NOT_FOUND || v->group.n))
+        discovery_fail(r, discovery_group_version(r->arena, v->group, v->version), str_dup(r->arena, str_of(err.msg)));
+}
+
+int client_discover_version(struct client *c, struct arena *a, str group, str version, struct client_discovery *ret,
+                            struct err *err)
+{
+    struct discovery_reader r DISCOVERY_READER_SCOPE = {.arena = a};
+    struct discovery_version v = {.group = group, .version = version, .is_preferred = true};
+    int code = ask_version(c, &r, &v, err);
+    if (code == 0)
+        discovery_finish(&r, ret);
+    return code;
 }
 
 int client_discover(struct client *c, struct arena *a, struct client_discovery *ret, struct err *err)

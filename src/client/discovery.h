@@ -31,6 +31,9 @@ struct client_discovery {
 enum { CLIENT_DISCOVERY_VERSIONS = 10000 }; /* that are asked for one by one; more is ERR_TOO_LARGE */
 
 int client_discover(struct client *c, struct arena *a, struct client_discovery *ret, struct err *err);
+/* The resources of one group version, for who needs no more: one request. ERR_NOT_FOUND: it is not served. */
+int client_discover_version(struct client *c, struct arena *a, str group, str version, struct client_discovery *ret,
+                            struct err *err);
 /* By what an object or owner reference says: group "apps", kind "Deployment" (the version is not looked at). NULL: none. */
 const struct client_discovered *client_discovery_find(const struct client_discovery *d, str group, str kind);
 bool client_discovered_has_version(const struct client_discovered *d, str version);
