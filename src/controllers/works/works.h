@@ -24,8 +24,11 @@ struct works_options {
     struct random random;
     const struct log *log;
     struct client *hub, *managed;
-    str cluster;         /* its name, and its namespace on the hub; copied, as all texts are */
-    str hub_url;         /* for names of AppliedManifestWorks */
+    str cluster; /* its name, and its namespace on the hub; copied, as all texts are */
+    str hub_url; /* for names of AppliedManifestWorks */
+    /* Who it is to AppliedManifestWorks: what one of the same name made for another address of the hub is taken back in the end,
+     * those of others are never touched. Empty: as if every address had an agent of its own. */
+    str agent_id;
     int64_t eviction_ns; /* after which what a vanished work left is removed; 0: an hour */
     int64_t resync_ns;   /* looks at everything again; 0: five minutes, and up to half as much */
 };

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One object of a work, made what its manifest says.
+ *
+ *   known and equal ─► nothing
+ *   else: the server's own copy ─┬─ none ─► created
+ *                                ├─ going, or somebody else's ─► said so, untouched
+ *                                ├─ another work's as well ─► shared if it means the same, else said so: first come stays
+ *                                └─ ours ─► patched, applied, or deleted and made anew (roleRef) */
+#include "controllers/garbage/patch.h"
+#include "controllers/works/content.h"
+#include "controllers/works/inside.h"
+#include "controllers/works/owners.h"
+#include "object/fleet.h"
+#include "object/meta.h"
+#include "object/object.h"
+
+#define CONFLICT_NS (15 * WORKS_S)  /* what is in the way is not watched */
+#define NAMESPACE_NS (10 * WORKS_S) /* those are */
+#define GOING_NS (1 * WORKS_S)
+
+enum { TRIES = 4 }; /* when others write at the same time */
+
+/* ---- What became of it. ---- */
+
+static void refuse(struct work_item *item, str reason, str problem)
+{
+    item->report.reason = reason;
+    item->report.problem = problem;
+}
+
+static void fail(struct visit *v, struct work_item *item, const struct err *err)
+{
+    refuse(item, S(REPORT_FAILED), str_dup(v->a, str_of(err->msg)));
+    if (v->failure.code == 0)
+        v->failure = *err;
+}
+
+static void conflict(struct visit *v, struct work_item *item, str problem)
+{
+    refuse(item, S(REPORT_CONFLICT), problem);
+    v->waits = true;
+    visit_again(v, CONFLICT_NS);
+}
+
+static void found(struct work_item *item, const struct json *live)
+{
+    item->live = *live;
+    item->report.live = &item->live;
+    item->report.presence = REPORT_THERE;
+}
+
+static void missing(struct work_item *item)
+{
+    item->live = json_null();
+    item->report.live = NULL;
+    item->report.presence = REPORT_ABSENT;
+}
+
+static void written(struct work_item *item, const struct json *live)
+{
+    found(item, live);
+    item->uid = object_uid(&item->live);
+}
+
+static struct client_ref ref_of(const struct work_item *item)
+{
+    return (struct client_ref){.resource = &item->resource, .namespace = item->namespace, .name = item->name};
+}
+
+static struct client_write_options options_of(const struct work_item *item)
+{
+    return (struct client_write_options){.field_manager = item->report.manifest->field_manager};
+}
+
+/* ---- Without asking. ---- */
+
+static bool is_create_only(const struct work_item *item)
+{
+    return item->report.manifest->strategy == MANIFEST_CREATE_ONLY;
+}
+
+static bool is_labelled(const struct json *live)
+{
+    return str_eq(object_label(live, S(FLEET_LABEL_DELIVERED)), S("true"));
+}
+
+static bool is_settled(struct visit *v, struct work_item *item, const struct json *live)
+{
+    struct owners owners = owners_read(v, live);
+    if (object_is_deleting(live) || !owners_are_right(v, item, live) || !is_labelled(live))
+        return false;
+    if (owners.leader.n)
+        return content_means_same(v->a, &item->want, live);
+    return is_create_only(item) || content_is_equal(v->a, &item->want, live);
+}
+
+void apply_look(struct visit *v, struct work_item *item)
+{
+    struct json live;
+    if (!item->resource.kind.n || item->report.manifest->strategy == MANIFEST_READ_ONLY)
+        return;
+    enum target_answer answer = targets_read(v->w->targets, v->a, &item->resource, item->namespace, item->name, &live);
+    if (answer == TARGET_ABSENT)
+        missing(item);
+    if (answer != TARGET_THERE)
+        return;
+    found(item, &live);
+    if (!item->report.reason.n && is_settled(v, item, &item->live)) {
+        item->uid = object_uid(&item->live);
+        item->is_done = true;
+    }
+}
+
+/* ---- Creating. ---- */
+
+static int post(struct visit *v, struct work_item *item, const struct json *object, struct err *err)
+{
+    struct client_ref ref = ref_of(item);
+    struct client_write_options options = options_of(item);
+    struct json live;
+    /* What is applied later has to be applied from the beginning: the server knows what to drop by who applied it. */
+    bool is_applied = !content_is_rbac(&item->want) && !is_create_only(item);
+    int code = is_applied ? client_apply(v->managed, v->a, &ref, object, &options, &live, err)
+                          : client_create(v->managed, v->a, &ref, object, &options, &live, err);
+    if (code == 0)
+        written(item, &live);
+    return code;
+}
+
+/* keep: of an object that was deleted to make room; labels, annotations and owners of others are taken over. */
+static int create(struct visit *v, struct work_item *item, const struct json *keep, struct err *err)
+{
+    bool is_applied = !content_is_rbac(&item->want) && !is_create_only(item);
+    struct json object = content_object(v->a, &item->want, is_applied);
+    struct json *meta = meta_of(v->a, &object);
+    static const char *const notes[] = {"labels", "annotations"};
+    for (size_t i = 0; keep && i < sizeof notes / sizeof notes[0]; i++) {
+        const struct json *ours = json_get(meta, str_of(notes[i]));
+        struct json all = json_is_obj(ours) ? json_dup_top(v->a, ours) : json_obj();
+        json_each_member(json_get(object_meta(keep), str_of(notes[i])), m)
+        {
+            if (!json_find(&all, json_key(m)))
+                json_add(v->a, &all, json_key(m), m->val);
+        }
+        if (json_len(&all))
+            json_set(v->a, meta, str_of(notes[i]), all);
+    }
+    struct json owners = owners_next(v, item, keep, false);
+    if (json_len(&owners))
+        json_set(v->a, meta, S("ownerReferences"), owners);
+    return post(v, item, &object, err);
+}
+
+/* The namespace is not there: it is waited for. */
+static void await_namespace(struct visit *v, struct work_item *item, const struct err *err)
+{
+    refuse(item, S(REPORT_FAILED), str_dup(v->a, str_of(err->msg)));
+    targets_want_namespaces(v->w->targets);
+    v->waits = true;
+    visit_again(v, NAMESPACE_NS);
+}
+
+static void note_failure(struct visit *v, struct work_item *item, const struct err *err)
+{
+    if (err->code == ERR_NOT_FOUND && client_is_gone(err) && item->namespace.n) {
+        await_namespace(v, item, err);
+        return;
+    }
+    if (err->code == ERR_NOT_FOUND)
+        targets_doubt(v->w->targets, &item->resource);
+    fail(v, item, err);
+}
+
+/* ---- Changing. ---- */
+
+static int send_patch(struct visit *v, struct work_item *item, struct json patch, const struct json *live,
+                      struct err *err)
+{
+    struct client_ref ref = ref_of(item);
+    struct json *meta = meta_of(v->a, &patch), now;
+    json_set(v->a, meta, S("uid"), json_str(object_uid(live)));
+    json_set(v->a, meta, S("resourceVersion"), json_str(object_rv(live)));
+    struct client_patch_args args = {.type = CLIENT_PATCH_MERGE, .patch = &patch, .options = options_of(item)};
+    int code = client_patch(v->managed, v->a, &ref, &args, &now, err);
+    if (code == 0)
+        written(item, &now);
+    return code;
+}
+
+static void set_owners(struct visit *v, struct work_item *item, struct json *patch, const struct json *live,
+                       bool is_first)
+{
+    if (!is_first && owners_are_right(v, item, live))
+        return;
+    struct json owners = owners_next(v, item, live, is_first);
+    json_set(v->a, meta_of(v->a, patch), S("ownerReferences"), json_len(&owners) ? owners : json_null());
+}
+
+/* Owner and label alone. */
+static int mark(struct visit *v, struct work_item *item, const struct json *live, struct err *err)
+{
+    struct json patch = json_obj(), labels = json_obj();
+    json_add(v->a, &labels, S(FLEET_LABEL_DELIVERED), json_str(S("true")));
+    if (!is_labelled(live))
+        json_set(v->a, meta_of(v->a, &patch), S("labels"), labels);
+    set_owners(v, item, &patch, live, false);
+    return send_patch(v, item, patch, live, err);
+}
+
+/* roleRef cannot be changed. The name is taken as long as the old one stands, so that has to go first. */
+static int recreate(struct visit *v, struct work_item *item, const struct json *live, struct err *err)
+{
+    struct client_ref ref = ref_of(item);
+    struct client_delete_options options = {
+        .propagation = S("Background"), .uid = object_uid(live), .version = object_rv(live)};
+    int code = applied_forget_uid(v, item, err);
+    if (code == 0)
+        code = client_delete(v->managed, v->a, &ref, &options, NULL, err);
+    if (code < 0 && !client_is_gone(err))
+        return code;
+    item->uid = item->recorded = (str){0};
+    missing(item);
+    return create(v, item, live, err);
+}
+
+static int apply(struct visit *v, struct work_item *item, const struct json *live, struct err *err)
+{
+    const struct manifest *m = item->report.manifest;
+    struct client_ref ref = ref_of(item);
+    struct client_write_options options = options_of(item);
+    struct json object = content_object(v->a, &item->want, true), removals, now;
+    struct json *meta = meta_of(v->a, &object), owners = owners_next(v, item, live, false);
+    options.force = m->strategy == MANIFEST_UPDATE || m->is_forced;
+    json_set(v->a, meta, S("uid"), json_str(object_uid(live)));
+    if (json_len(&owners))
+        json_set(v->a, meta, S("ownerReferences"), owners);
+    int code = client_apply(v->managed, v->a, &ref, &object, &options, &now, err);
+    if (code < 0)
+        return code;
+    written(item, &now);
+    bool has_removals = content_removals(v->a, &item->want, &item->live, &removals);
+    if (!has_removals)
+        removals = json_obj();
+    set_owners(v, item, &removals, &item->live, false);
+    return has_removals || json_len(&removals) ? send_patch(v, item, removals, &item->live, err) : 0;
+}
+
+static int change(struct visit *v, struct work_item *item, const struct json *live, bool is_first, struct err *err)
+{
+    if (is_create_only(item))
+        return mark(v, item, live, err);
+    if (!content_is_rbac(&item->want))
+        return apply(v, item, live, err);
+    if (content_needs_recreation(v->a, &item->want, live))
+        return recreate(v, item, live, err);
+    struct json patch = content_patch(v->a, &item->want, live);
+    set_owners(v, item, &patch, live, is_first);
+    return send_patch(v, item, patch, live, err);
+}
+
+/* ---- Deciding. ---- */
+
+static str title(struct visit *v, const struct work_item *item)
+{
+    if (item->namespace.n)
+        return str_fmt(v->a, "%.*s \"%.*s/%.*s\"", STR(item->resource.kind), STR(item->namespace), STR(item->name));
+    return str_fmt(v->a, "%.*s \"%.*s\"", STR(item->resource.kind), STR(item->name));
+}
+
+static int share(struct visit *v, struct work_item *item, const struct json *live, const struct owners *owners,
+                 struct err *err)
+{
+    if (content_means_same(v->a, &item->want, live))
+        return owners_are_right(v, item, live) ? (written(item, live), 0) : mark(v, item, live, err);
+    /* Of one ClusterPermission that is delivered in parts an object has moved, and changed: the part that it moved to is right. */
+    if (!owners->is_ours && owners_are_siblings(v, owners->leader))
+        return change(v, item, live, true, err);
+    str work;
+    bool is_here = applied_work_of(v->w, owners->leader, &work);
+    conflict(v, item,
+             is_here ? str_fmt(v->a, "%.*s is delivered by ManifestWork \"%.*s\" with other content",
+                               STR(title(v, item)), STR(work))
+                     : str_fmt(v->a, "%.*s is delivered by AppliedManifestWork \"%.*s\" with other content",
+                               STR(title(v, item)), STR(owners->leader)));
+    return 0;
+}
+
+static int act_on(struct visit *v, struct work_item *item, const struct json *live, struct err *err)
+{
+    struct owners owners = owners_read(v, live);
+    found(item, live);
+    if (object_is_deleting(live)) {
+        refuse(item, S(REPORT_FAILED), str_fmt(v->a, "%.*s is being deleted", STR(title(v, item))));
+        v->waits = true;
+        visit_again(v, GOING_NS);
+        return 0;
+    }
+    if (owners.leader.n)
+        return share(v, item, live, &owners, err);
+    bool was_ours = item->recorded.n && str_eq(item->recorded, object_uid(live));
+    if (!owners.is_ours && !was_ours && !is_labelled(live) && !item->report.manifest->may_adopt) {
+        conflict(v, item,
+                 str_fmt(v->a,
+                         "%.*s exists already and was not delivered by this agent; annotation " FLEET_ANNOTATION_ADOPT
+                         ": \"true\" on the manifest takes it over",
+                         STR(title(v, item))));
+        return 0;
+    }
+    if (is_settled(v, item, live)) { /* the copy was behind */
+        written(item, live);
+        return 0;
+    }
+    return change(v, item, live, false, err);
+}
+
+static int ask(struct visit *v, struct work_item *item, struct json *ret, struct err *err)
+{
+    struct client_ref ref = ref_of(item);
+    int code = client_get(v->managed, v->a, &ref, ret, err);
+    if (code < 0 && client_is_gone(err)) {
+        *ret = json_null();
+        return 0;
+    }
+    if (code < 0) {
+        item->report.presence = REPORT_UNKNOWN;
+        item->report.unknown = str_dup(v->a, str_of(err->msg));
+    }
+    return code;
+}
+
+/* What was looked at has changed meanwhile, or somebody was quicker: looks again, a few times. */
+static int settle(struct visit *v, struct work_item *item, bool is_surely_absent, struct err *err)
+{
+    int code = 0;
+    for (int i = 0; i < TRIES; i++) {
+        struct json live = json_null();
+        if (!is_surely_absent || i > 0)
+            code = ask(v, item, &live, err);
+        if (code < 0)
+            return code;
+        if (json_is_null(&live)) {
+            missing(item);
+            code = create(v, item, NULL, err);
+        } else {
+            code = act_on(v, item, &live, err);
+        }
+        if (code != ERR_CONFLICT && code != ERR_ALREADY_EXISTS)
+            return code;
+        if (item->report.manifest->strategy == MANIFEST_SERVER_SIDE)
+            return code; /* fields of others: they do not change by asking again */
+    }
+    return code;
+}
+
+static void look_at_foreign(struct visit *v, struct work_item *item)
+{
+    struct json live;
+    struct err err;
+    int code = ask(v, item, &live, &err);
+    if (code < 0 && v->failure.code == 0)
+        v->failure = err;
+    if (code == 0 && json_is_null(&live))
+        missing(item);
+    else if (code == 0)
+        found(item, &live);
+}
+
+void apply_item(struct visit *v, struct work_item *item)
+{
+    struct err err = {0};
+    if (!item->resource.kind.n)
+        return;
+    if (item->report.manifest->strategy == MANIFEST_READ_ONLY || item->report.reason.n || item->is_twin) {
+        if (item->report.presence == REPORT_UNKNOWN || item->report.manifest->strategy == MANIFEST_READ_ONLY)
+            look_at_foreign(v, item);
+        return;
+    }
+    bool is_surely_absent = item->report.presence == REPORT_ABSENT && !item->is_recorded;
+    int code = settle(v, item, is_surely_absent, &err);
+    if (code == 0)
+        return;
+    err.code = (enum err_code)code;
+    if (code == ERR_CONFLICT && item->report.manifest->strategy == MANIFEST_SERVER_SIDE) {
+        refuse(item, S(REPORT_FAILED), str_dup(v->a, str_of(err.msg)));
+        visit_again(v, CONFLICT_NS);
+        return;
+    }
+    note_failure(v, item, &err);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a work to the objects that it asks for: one per manifest or, where a manifest has a selector, one per namespace that this
+ * cluster has now. */
+#include "base/map.h"
+#include "controllers/works/content.h"
+#include "controllers/works/inside.h"
+#include "object/object.h"
+#include "object/selector.h"
+
+#define PATIENCE_NS (5 * WORKS_S) /* until it is said that namespaces are not known */
+
+enum { OBJECTS = 50000 }; /* of one work: more is refused, whatever templates and namespaces there are */
+
+struct expansion {
+    struct visit *v;
+    VEC(struct work_item) items;
+    struct json *namespaces;
+    size_t n_namespaces;
+    bool is_asked, is_known;
+    struct err err; /* of discovery */
+    int code;
+};
+
+static str plural_of(void *ctx, str group, str version, str kind)
+{
+    struct expansion *e = ctx;
+    struct client_resource resource;
+    str api_version = group.n ? str_fmt(e->v->a, "%.*s/%.*s", STR(group), STR(version)) : version;
+    struct err err;
+    int code = targets_resource(e->v->w->targets, e->v->a, api_version, kind, &resource, &err);
+    if (code < 0 && e->code == 0) {
+        e->code = code;
+        e->err = err;
+    }
+    return code < 0 ? (str){0} : resource.plural;
+}
+
+static struct work_item *add(struct expansion *e, const struct manifest *m, const struct client_resource *resource,
+                             str namespace)
+{
+    struct work_item *item = vec_push(e->v->a, &e->items);
+    *item = (struct work_item){
+        .report = {.manifest = m, .plural = resource->plural, .namespace = namespace},
+        .resource = *resource,
+        .namespace = namespace,
+        .name = m->name,
+    };
+    return item;
+}
+
+static void refuse(struct work_item *item, str problem)
+{
+    item->report.reason = S(REPORT_FAILED);
+    item->report.problem = problem;
+}
+
+static void add_selected(struct expansion *e, const struct manifest *m, const struct client_resource *resource)
+{
+    struct visit *v = e->v;
+    struct selector selector;
+    struct err err;
+    if (!e->is_asked) {
+        int64_t opened;
+        e->is_asked = true;
+        e->is_known = targets_namespaces(v->w->targets, v->a, &e->namespaces, &e->n_namespaces, &opened);
+        v->is_early = !e->is_known && v->r->clock.mono_ns(v->r->clock.ctx) - opened < PATIENCE_NS;
+    }
+    if (!e->is_known) {
+        v->is_unsure = true;
+        refuse(add(e, m, resource, (str){0}), S("the namespaces of this cluster are not known yet"));
+        return;
+    }
+    if (selector_from_object(v->a, m->selector, &selector, &err) < 0) {
+        refuse(add(e, m, resource, (str){0}), str_dup(v->a, str_of(err.msg)));
+        return;
+    }
+    for (size_t i = 0; i < e->n_namespaces && e->items.n <= OBJECTS; i++)
+        if (selector_matches(&selector, object_labels(&e->namespaces[i])))
+            add(e, m, resource, object_name(&e->namespaces[i]));
+}
+
+static void add_manifest(struct expansion *e, const struct manifest *m)
+{
+    struct client_resource resource = {0};
+    struct err err;
+    (void)targets_resource(e->v->w->targets, e->v->a, object_api_version(m->object), m->kind, &resource, &err);
+    if (m->problem.n)
+        refuse(add(e, m, &resource, m->namespace), m->problem);
+    else if (m->selector && !resource.namespaced)
+        refuse(add(e, m, &resource, (str){0}), S("a namespace selector is set for a kind that has no namespaces"));
+    else if (m->selector)
+        add_selected(e, m, &resource);
+    else if (resource.namespaced && !m->namespace.n)
+        refuse(add(e, m, &resource, (str){0}), S("an empty namespace may not be set when a resource name is provided"));
+    else
+        add(e, m, &resource, resource.namespaced ? m->namespace : (str){0});
+}
+
+static str key_of(struct arena *a, str group, str plural, str namespace, str name)
+{
+    return str_fmt(a, "%.*s/%.*s/%.*s/%.*s", STR(group), STR(plural), STR(namespace), STR(name));
+}
+
+/* Two manifests that come to one object: the first stays, and the other is content if it is the same. */
+static void meet(struct visit *v, struct work_item *item, const struct work_item *first)
+{
+    if (content_is_same_want(&item->want, &first->want)) {
+        item->is_twin = true;
+        return;
+    }
+    item->is_twin = true;
+    item->report.reason = S(REPORT_CONFLICT);
+    item->report.problem = str_fmt(v->a, "%.*s \"%.*s\" is in this work already, with other content",
+                                   STR(item->resource.kind), STR(item->name));
+}
+
+static void finish(struct visit *v)
+{
+    struct map known = {0}, recorded = {0};
+    json_each_item(json_dig(&v->applied, "status.appliedResources"), entry)
+    {
+        str key = key_of(v->a, json_get_text(entry, S("group")), json_get_text(entry, S("resource")),
+                         json_get_text(entry, S("namespace")), json_get_text(entry, S("name")));
+        map_set(&recorded, key, (void *)entry);
+    }
+    for (size_t i = 0; i < v->n; i++) {
+        struct work_item *item = &v->items[i];
+        if (!item->resource.kind.n)
+            continue;
+        str key = key_of(v->a, item->resource.group, item->resource.plural, item->namespace, item->name);
+        const struct json *entry = map_get(&recorded, key);
+        item->is_recorded = entry != NULL;
+        item->recorded = json_get_text(entry, S("uid"));
+        item->is_orphaned =
+            manifest_is_orphaned(&v->work, item->resource.group, item->resource.plural, item->namespace, item->name);
+        item->want = content_want(v->a, item->report.manifest, item->namespace);
+        const struct work_item *first = map_get(&known, key);
+        if (first && !item->report.reason.n)
+            meet(v, item, first);
+        else if (!first)
+            map_set(&known, key, item);
+    }
+    map_done(&known);
+    map_done(&recorded);
+}
+
+int expand_work(struct visit *v, struct err *err)
+{
+    struct expansion e = {.v = v};
+    const struct manifest *manifests;
+    struct manifest_resources resources = {plural_of, &e};
+    size_t n = manifests_read(v->a, &v->work, &resources, &manifests);
+    for (size_t i = 0; i < n && e.items.n <= OBJECTS; i++)
+        add_manifest(&e, &manifests[i]);
+    if (e.items.n > OBJECTS)
+        return err_set(err, ERR_TOO_LARGE, "the work comes to more than %d objects", OBJECTS);
+    v->items = e.items.p;
+    v->n = e.items.n;
+    if (e.code < 0 && v->failure.code == 0) /* asked again: kinds are not gone because nobody answers */
+        v->failure = e.err;
+    finish(v);
+    return 0;
+}

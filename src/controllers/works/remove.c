@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking back. What is known to have been made, or meant to be, and is wanted no longer:
+ *
+ *   AppliedManifestWork: its list ─┐
+ *   objects that name it as owner ─┴─ less what items ask for ─► the server's own copy ─┬─ gone ─► forgotten
+ *                                                                                       ├─ not ours ─► forgotten, untouched
+ *                                                                                       ├─ orphaned, or shared ─► loses its owner
+ *                                                                                       └─ ours ─► deleted, by uid and version */
+#include "base/map.h"
+#include "client/discovery.h"
+#include "controllers/garbage/patch.h"
+#include "controllers/works/inside.h"
+#include "controllers/works/owners.h"
+#include "object/fleet.h"
+#include "object/object.h"
+
+#include <stdlib.h>
+
+#define GOING_NS (1 * WORKS_S)
+
+struct surplus {
+    struct client_resource resource;
+    str namespace, name;
+    str recorded; /* uid */
+    size_t order;
+};
+
+struct removal {
+    struct visit *v;
+    struct map wanted; /* key → work_item */
+    VEC(struct surplus) list;
+    struct json pending;
+};
+
+static str key_of(struct arena *a, const struct client_resource *r, str namespace, str name)
+{
+    return str_fmt(a, "%.*s/%.*s/%.*s/%.*s", STR(r->group), STR(r->plural), STR(namespace), STR(name));
+}
+
+/* ---- What is not wanted. ---- */
+
+/* A manifest whose kind nobody knows now, or whose namespaces, may be what this object was made from. */
+static bool may_be_wanted(const struct visit *v, const struct client_resource *r, str name)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        const struct work_item *item = &v->items[i];
+        bool is_open =
+            !item->resource.kind.n || (item->report.manifest->selector && item->report.reason.n && !item->namespace.n);
+        if (is_open && str_eq(item->report.manifest->group, r->group) && str_eq(item->name, name))
+            return true;
+    }
+    return false;
+}
+
+static void add(struct removal *m, const struct client_resource *resource, str namespace, str name, str uid)
+{
+    str key = key_of(m->v->a, resource, namespace, name);
+    if (map_get(&m->wanted, key))
+        return;
+    map_set(&m->wanted, key, m); /* once */
+    if (may_be_wanted(m->v, resource, name))
+        json_push(m->v->a, &m->pending, applied_entry(m->v->a, resource, namespace, name, uid));
+    else
+        *vec_push(m->v->a, &m->list) = (struct surplus){*resource, namespace, name, uid, m->list.n};
+}
+
+static void gather(struct removal *m)
+{
+    struct visit *v = m->v;
+    struct target_found *found;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->items[i].resource.kind.n)
+            map_set(&m->wanted, key_of(v->a, &v->items[i].resource, v->items[i].namespace, v->items[i].name),
+                    &v->items[i]);
+    json_each_item(json_dig(&v->applied, "status.appliedResources"), entry)
+    {
+        str namespace = json_get_text(entry, S("namespace"));
+        struct client_resource resource = {
+            .group = json_get_text(entry, S("group")),
+            .version = json_get_text(entry, S("version")),
+            .plural = json_get_text(entry, S("resource")),
+            .kind = json_get_text(entry, S("resource")),
+            .namespaced = namespace.n > 0,
+        };
+        add(m, &resource, namespace, json_get_text(entry, S("name")), json_get_text(entry, S("uid")));
+    }
+    size_t n = targets_owned(v->w->targets, v->a, object_uid(&v->applied), &found);
+    for (size_t i = 0; i < n; i++)
+        add(m, &found[i].resource, found[i].namespace, found[i].name, (str){0});
+}
+
+/* The reverse of the order in which things are made; bindings before the roles that they name. */
+static int rank_of(const struct surplus *s)
+{
+    bool is_rbac = str_eq(s->resource.group, S(WORKS_RBAC));
+    if (is_rbac)
+        return str_has_suffix(s->resource.plural, S("bindings")) ? 1 : 2;
+    bool is_base = str_eq(s->resource.group, S("apiextensions.k8s.io")) ||
+                   (!s->resource.group.n && str_eq(s->resource.plural, S("namespaces")));
+    return is_base ? 3 : 0;
+}
+
+static int by_rank(const void *x, const void *y)
+{
+    const struct surplus *l = x, *r = y;
+    int ranks = rank_of(l) - rank_of(r);
+    return ranks ? ranks : l->order < r->order ? -1 : l->order > r->order;
+}
+
+/* ---- One object. ---- */
+
+static void keep_pending(struct removal *m, const struct surplus *s, str uid)
+{
+    json_push(m->v->a, &m->pending, applied_entry(m->v->a, &s->resource, s->namespace, s->name, uid));
+    visit_again(m->v, GOING_NS);
+}
+
+static int disown(struct removal *m, const struct surplus *s, const struct json *live, struct err *err)
+{
+    struct visit *v = m->v;
+    struct client_ref ref = {.resource = &s->resource, .namespace = s->namespace, .name = s->name};
+    VEC(str) uids = {0};
+    json_each_item(object_owners(live), o)
+    {
+        if (str_eq(json_get_text(o, S("name")), v->applied_name) &&
+            str_eq(json_get_text(o, S("kind")), S("AppliedManifestWork")))
+            *vec_push(v->a, &uids) = json_get_text(o, S("uid"));
+    }
+    struct json patch = patch_owners_merge(v->a, live, (struct uids){uids.p, uids.n});
+    struct client_patch_args args = {
+        .type = CLIENT_PATCH_MERGE, .patch = &patch, .options = {.field_manager = WORKS_MANAGER}};
+    int code = client_patch(v->managed, v->a, &ref, &args, NULL, err);
+    return code < 0 && client_is_gone(err) ? 0 : code;
+}
+
+static int delete (struct removal *m, const struct surplus *s, const struct json *live, struct err *err)
+{
+    struct visit *v = m->v;
+    struct client_ref ref = {.resource = &s->resource, .namespace = s->namespace, .name = s->name};
+    struct client_delete_options options = {
+        .propagation = S("Background"), .uid = object_uid(live), .version = object_rv(live)};
+    if (object_is_deleting(live)) {
+        keep_pending(m, s, object_uid(live));
+        return 0;
+    }
+    int code = client_delete(v->managed, v->a, &ref, &options, NULL, err);
+    if (code < 0)
+        return client_is_gone(err) ? 0 : code;
+    if (json_len(object_finalizers(live)))
+        keep_pending(m, s, object_uid(live));
+    return 0;
+}
+
+/* A stripped owner does not save what is surely ours; without the work nobody knows whether it was to be orphaned. */
+static bool is_ours(struct removal *m, const struct surplus *s, const struct json *live, const struct owners *owners)
+{
+    bool was_recorded = s->recorded.n && str_eq(s->recorded, object_uid(live)) &&
+                        str_eq(object_label(live, S(FLEET_LABEL_DELIVERED)), S("true"));
+    return owners->is_ours || (was_recorded && !owners->has_others && !json_is_null(&m->v->work));
+}
+
+/* The kind is not served. With its definition its objects went, if the server is sure of what it has. */
+static int is_kind_gone(struct visit *v, const struct client_resource *r, bool *ret, struct err *err)
+{
+    struct client_discovery all;
+    int code = client_discover(v->managed, v->a, &all, err);
+    if (code < 0)
+        return code;
+    *ret = all.n_failed == 0;
+    for (size_t i = 0; i < all.n; i++)
+        if (str_eq(all.p[i].resource.group, r->group) && str_eq(all.p[i].resource.plural, r->plural))
+            *ret = false;
+    return 0;
+}
+
+static int remove_one(struct removal *m, const struct surplus *s, struct err *err)
+{
+    struct visit *v = m->v;
+    struct client_ref ref = {.resource = &s->resource, .namespace = s->namespace, .name = s->name};
+    struct json live;
+    int code = client_get_metadata(v->managed, v->a, &ref, &live, err);
+    if (code < 0 && client_is_gone(err))
+        return 0;
+    if (code == ERR_NOT_FOUND) {
+        struct err asked;
+        bool is_gone = false;
+        if (is_kind_gone(v, &s->resource, &is_gone, &asked) == 0 && is_gone)
+            return 0;
+    }
+    if (code < 0)
+        return code;
+    struct owners owners = owners_read(v, &live);
+    if (!is_ours(m, s, &live, &owners))
+        return 0;
+    bool is_orphaned = !json_is_null(&v->work) &&
+                       manifest_is_orphaned(&v->work, s->resource.group, s->resource.plural, s->namespace, s->name);
+    if (is_orphaned || owners.has_others)
+        return owners.is_ours ? disown(m, s, &live, err) : 0;
+    return delete (m, s, &live, err);
+}
+
+/* One that cannot be removed now keeps no other from being removed. */
+int remove_surplus(struct visit *v, struct json *ret_pending, struct err *err)
+{
+    struct removal m = {.v = v, .pending = json_arr()};
+    int first = 0;
+    gather(&m);
+    if (m.list.n)
+        qsort(m.list.p, m.list.n, sizeof *m.list.p, by_rank);
+    vec_each(&m.list, s)
+    {
+        struct err own;
+        int code = remove_one(&m, s, &own);
+        if (code == 0)
+            continue;
+        json_push(v->a, &m.pending, applied_entry(v->a, &s->resource, s->namespace, s->name, s->recorded));
+        if (first == 0) {
+            first = code;
+            (void)err_set(err, own.code, "remove %.*s %.*s: %s", STR(s->resource.plural), STR(s->name), own.msg);
+        }
+    }
+    map_done(&m.wanted);
+    *ret_pending = m.pending;
+    return first;
+}
