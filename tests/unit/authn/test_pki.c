@@ -4,6 +4,7 @@
 #include "authn/pki.h"
 #include "authn/pki_issue.h"
 
+#include "base/file.h"
 #include "json/base64.h"
 #include "json/yaml.h"
 
@@ -114,7 +115,7 @@ static str text_of(struct place *p, const char *name)
 static void put_text(struct place *p, const char *name, str text)
 {
     struct err err;
-    assert_int_equal(pki_write_file(path_of(p, name), text, &err), 0);
+    assert_int_equal(file_write(path_of(p, name), text, &err), 0);
 }
 
 /* What libcrypto thinks of it: signed by the CA, good for the purpose, at that time. */
@@ -510,12 +511,12 @@ static void test_write_file(void **state)
     pki_close(open_pki(&p));
     int fd = open(path_of(&p, "k"), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
     close(fd);
-    assert_int_equal(pki_write_file(path_of(&p, "k"), S("one"), &err), 0);
+    assert_int_equal(file_write(path_of(&p, "k"), S("one"), &err), 0);
     check_mode(path_of(&p, "k"));
     assert_true(str_eq(text_of(&p, "k"), S("one")));
-    assert_int_equal(pki_write_file(path_of(&p, "none/k"), S("one"), &err), ERR_IO);
+    assert_int_equal(file_write(path_of(&p, "none/k"), S("one"), &err), ERR_IO);
     assert_int_equal(mkdir(path_of(&p, "d"), 0700), 0);
-    assert_int_equal(pki_write_file(path_of(&p, "d"), S("one"), &err), ERR_IO);
+    assert_int_equal(file_write(path_of(&p, "d"), S("one"), &err), ERR_IO);
     rmdir(path_of(&p, "d"));
     assert_int_equal(each_file(&p, check_mode), 6); /* nothing is left over from what failed */
     tear_down(&p);

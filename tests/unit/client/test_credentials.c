@@ -23,6 +23,25 @@ static void test_token(void **state)
     assert_int_equal(ask(w).serial, b.serial);
 }
 
+/* Whoever has renewed it says so; nothing of the old one is shown after that. */
+static void test_renewed_token(void **state)
+{
+    struct world *w = *state;
+    struct err err = {0};
+    w->config.token = S("abc");
+    begin(w);
+    struct asked a = ask(w);
+    assert_int_equal(credentials_set_token(w->c, S("def"), &err), 0);
+    assert_true(credentials_refused(w->c, a.serial)); /* there is another one to show */
+    struct asked b = ask(w);
+    assert_true(str_eq(b.headers, S("Authorization: Bearer def\n")));
+    assert_true(a.serial != b.serial);
+    assert_ptr_equal(a.tls, b.tls); /* the connection stays */
+    assert_int_equal(credentials_set_token(w->c, S("d\ne"), &err), ERR_INVALID);
+    assert_int_equal(credentials_set_token(w->c, S(""), &err), ERR_INVALID);
+    assert_int_equal(ask(w).serial, b.serial);
+}
+
 static void test_basic(void **state)
 {
     struct world *w = *state;
@@ -259,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(token),
+        TEST(renewed_token),
         TEST(basic),
         TEST(nobody),
         TEST(plain_text_carries_nothing),
