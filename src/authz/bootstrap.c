@@ -38,11 +38,12 @@ struct json bootstrap_rule(struct arena *a, str source)
         json_add(a, &rule, S("nonResourceURLs"), list_of(a, rest));
         return rule;
     }
+    enum { FIELDS = sizeof fields / sizeof *fields };
     bool more = str_cut(source, ':', &verbs, &rest);
     json_add(a, &rule, S("verbs"), list_of(a, verbs));
     for (size_t i = 0; more; i++) {
-        assert(i < sizeof fields / sizeof *fields);
-        more = str_cut(rest, ':', &part, &rest);
+        part = rest;
+        more = i + 1 < FIELDS && str_cut(rest, ':', &part, &rest);
         json_add(a, &rule, fields[i], list_of(a, part));
     }
     return rule;

@@ -15,7 +15,7 @@ size_t bootstrap_count(void);
 struct json bootstrap_object(struct arena *a, size_t i);
 
 /* A rule from the short form in which our tables have them: "verbs:groups:resources", "verbs:groups:resources:names" or
- * "verbs@urls"; lists have commas, the core group is empty. A text that is none of these is our own bug. Texts are borrowed. */
+ * "verbs@urls"; lists have commas, the core group is empty, names may have colons. Texts are borrowed. */
 struct json bootstrap_rule(struct arena *a, str source);
 
 enum bootstrap_action {
