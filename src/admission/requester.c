@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An install is carried out with the rights of the server, within what its requester may do. So the object must say who
- * that is, and nobody but the server may write it: whoever asks for something new is the requester from then on, and
- * changes of anything else leave the note as it is. */
+/* An install is carried out with the rights of the server, within what its requester may do; what a ClusterPermission grants may
+ * have to be held by who asked for it. So the object must say who that is, and nobody but the server may write it: whoever asks
+ * for something new is the requester from then on, and changes of anything else leave the note as it is. */
 #include "admission/steps.h"
 
+#include "object/fleet.h"
 #include "object/meta.h"
 #include "object/object.h"
 
 static const struct {
     const char *group, *plural, *annotation;
-} installs[] = {
+} noted[] = {
     {"packages.crossplane.io", "clusterpackageinstalls", "packages.crossplane.io/requester"},
     {"packages.crossplane.io", "packageinstalls", "packages.crossplane.io/requester"},
+    {FLEET_PERMISSION_GROUP, "clusterpermissions", FLEET_ANNOTATION_REQUESTER},
     {"stacks.crossplane.io", "clusterstackinstalls", "stacks.crossplane.io/requester"},
     {"stacks.crossplane.io", "stackinstalls", "stacks.crossplane.io/requester"},
 };
 
 static const char *annotation_of(const struct admission_write *write)
 {
-    for (size_t i = 0; i < sizeof installs / sizeof *installs; i++) {
-        if (step_is(write, installs[i].group, installs[i].plural))
-            return installs[i].annotation;
+    for (size_t i = 0; i < sizeof noted / sizeof *noted; i++) {
+        if (step_is(write, noted[i].group, noted[i].plural))
+            return noted[i].annotation;
     }
     return NULL;
 }

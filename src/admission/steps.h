@@ -12,7 +12,7 @@ typedef int admission_step(const struct admission_facts *facts, const struct adm
 
 /* namespaces.c: what is in a namespace needs one that is there and stays; some namespaces are not deleted. */
 admission_step namespaces_step;
-/* requester.c: installs tell who asked for them, and nobody else does. */
+/* requester.c: installs and permissions tell who asked for them, and nobody else does. */
 admission_step requester_step;
 /* accounts.c: the ServiceAccount of a pod, and of a Secret that is to hold its token. */
 admission_step accounts_step;
@@ -23,6 +23,8 @@ admission_step priority_classes_step;
  * may. */
 admission_step certificates_step;
 admission_step signers_step;
+/* approvals.c: a ClusterPermission is approved by those who may. */
+admission_step approvals_step;
 /* aggregation.c: an aggregated ClusterRole has the rules that its selectors select. */
 admission_step aggregation_step;
 /* owners.c: who blocks the deletion of an owner must be able to unblock it. */

@@ -48,7 +48,8 @@
 #define FLEET_ACCOUNT_NAMESPACE "open-cluster-management-agent-addon"
 /* On a ManifestWork: held until the agent has removed what it delivered. */
 #define FLEET_FINALIZER_WORK "cluster.open-cluster-management.io/manifest-work-cleanup"
-/* On a ClusterPermission: the generation that somebody approved, and who wrote the spec (JSON: username, groups). */
+/* On a ClusterPermission: the generation that somebody approved, and who wrote the spec (JSON: user, uid, groups). Who
+ * changes the former, or the condition Approved, needs the verb `approve`; the latter only the server writes. */
 #define FLEET_ANNOTATION_APPROVED "reeve.dev/approved-generation"
 #define FLEET_ANNOTATION_REQUESTER "reeve.dev/requested-by"
 
