@@ -21,6 +21,7 @@ struct controller_env {
     struct root_ca *root_ca;   /* what kube-root-ca.crt says; lives as long as control. NULL: nobody knows */
     struct fetcher *fetcher;   /* of packages; lives as long as control. NULL: none can be installed */
     bool pass_full_deployment; /* --insecure-pass-full-deployment */
+    bool requires_approval;    /* --require-approval */
 };
 
 enum { CONTROLLER_RIGHTS = 16 }; /* room for the longest list and a NULL */

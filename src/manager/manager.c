@@ -53,7 +53,8 @@ static int add_controllers(struct manager *m, struct service *s, struct err *err
                                  .reader = m->client,
                                  .root_ca = m->root_ca,
                                  .fetcher = m->fetcher,
-                                 .pass_full_deployment = m->options.packages.pass_full_deployment};
+                                 .pass_full_deployment = m->options.packages.pass_full_deployment,
+                                 .requires_approval = m->options.requires_approval};
     for (size_t i = 0; i < m->options.n_rows; i++) {
         int code = m->options.rows[i]->add(&env, err);
         if (code < 0)

@@ -24,6 +24,7 @@ const char manager_usage[] =
     "      --context NAME          of the kubeconfig\n"
     "      --controllers LIST      names with commas between them, or * for all  [those that a Kubernetes does not have]\n"
     "                                installs     packages, with the rights they need\n"
+    "                                permissions  ClusterPermissions, delivered to managed clusters\n"
     "                                personas     roles for people, which follow what is installed\n"
     "                              kube-controller-manager does these unless it is told not to:\n"
     "                                aggregation  rules of aggregated ClusterRoles\n"
@@ -31,6 +32,7 @@ const char manager_usage[] =
     "                                namespaces   contents of deleted namespaces; what new ones start with\n"
     "      --package-store DIR     packages that are here already, an OCI layout  [none]\n"
     "      --package-cache DIR     what was pulled, by digest  [$XDG_CACHE_HOME/reeve, or ~/.cache/reeve]\n" PACKAGE_SOURCES_USAGE
+    "      --require-approval      ClusterPermissions wait for approval; see deploy/approval\n"
     "      --listen HOST:PORT      for /healthz, /readyz and /metrics; port 0: any that is free  [127.0.0.1:8085]\n"
     "      --root-ca-file FILE     what kube-root-ca.crt says  [the CA by which the server is believed]\n"
     "      --no-leader-election    acts at once: there is no other manager\n"
@@ -132,6 +134,7 @@ enum {
     FLAG_REGISTRY_CA,
     FLAG_REGISTRY_PORT,
     FLAG_FULL_DEPLOYMENT,
+    FLAG_APPROVAL,
 };
 
 static const struct option flags[] = {
@@ -154,6 +157,7 @@ static const struct option flags[] = {
     {"registry-ca", required_argument, NULL, FLAG_REGISTRY_CA},
     {"registry-port", required_argument, NULL, FLAG_REGISTRY_PORT},
     {"insecure-pass-full-deployment", no_argument, NULL, FLAG_FULL_DEPLOYMENT},
+    {"require-approval", no_argument, NULL, FLAG_APPROVAL},
     {"verbose", no_argument, NULL, 'v'},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
@@ -227,6 +231,9 @@ static int take_flag(int c, const char *value, struct manager_options *o, struct
         return package_sources_add_port(&o->packages, value, err);
     case FLAG_FULL_DEPLOYMENT:
         o->packages.pass_full_deployment = true;
+        return 0;
+    case FLAG_APPROVAL:
+        o->requires_approval = true;
         return 0;
     case 'v':
         o->level = LOG_DEBUG;

@@ -25,7 +25,7 @@ struct manager_options {
     const char *root_ca_file; /* NULL: the CA by which the server itself is believed */
     enum log_level level;
     struct package_sources packages;
-    bool no_election, is_print_rbac, is_print_crds, is_help;
+    bool requires_approval, no_election, is_print_rbac, is_print_crds, is_help;
 };
 
 extern const char manager_usage[];

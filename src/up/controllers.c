@@ -42,7 +42,8 @@ static int add_rows(struct up_controllers *c, struct err *err)
                                  .is_embedded = true,
                                  .root_ca = c->options.root_ca,
                                  .fetcher = c->fetcher,
-                                 .pass_full_deployment = c->options.packages->pass_full_deployment};
+                                 .pass_full_deployment = c->options.packages->pass_full_deployment,
+                                 .requires_approval = c->options.requires_approval};
     while (c->n < controllers_count()) {
         const struct controller_row *row = controllers_row(c->n);
         env.client = c->clients[c->n++] =

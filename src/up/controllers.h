@@ -18,6 +18,7 @@ struct up_controllers_options {
     struct random random;
     struct root_ca *root_ca; /* controllers/root_ca.h; lives as long */
     const struct package_sources *packages;
+    bool requires_approval; /* of ClusterPermissions */
 };
 
 int up_controllers_start(const struct up_controllers_options *options, struct up_controllers **ret, struct err *err);

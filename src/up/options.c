@@ -17,6 +17,7 @@ const char up_usage[] =
     "      --listen HOST:PORT  HOST is an address or localhost; port 0: any that is free  [127.0.0.1:6443]\n"
     "      --kubeconfig FILE   [DIR/admin.kubeconfig]\n"
     "      --no-controllers    serve the API only; aggregated roles and the like are left to others\n" PACKAGE_SOURCES_USAGE
+    "      --require-approval  ClusterPermissions wait for approval if who wrote them does not hold what they grant\n"
     "  -v, --verbose           log every request\n"
     "  -q, --quiet             no greeting, and log only what is wrong\n"
     "  -h, --help              show this text\n"
@@ -50,7 +51,8 @@ enum {
     FLAG_MIRROR,
     FLAG_REGISTRY_CA,
     FLAG_REGISTRY_PORT,
-    FLAG_FULL_DEPLOYMENT
+    FLAG_FULL_DEPLOYMENT,
+    FLAG_APPROVAL,
 };
 
 static const struct option flags[] = {
@@ -62,6 +64,7 @@ static const struct option flags[] = {
     {"registry-ca", required_argument, NULL, FLAG_REGISTRY_CA},
     {"registry-port", required_argument, NULL, FLAG_REGISTRY_PORT},
     {"insecure-pass-full-deployment", no_argument, NULL, FLAG_FULL_DEPLOYMENT},
+    {"require-approval", no_argument, NULL, FLAG_APPROVAL},
     {"verbose", no_argument, NULL, 'v'},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
@@ -102,6 +105,8 @@ static int read_flags(int argc, char **argv, struct up_options *o, const char **
             o->kubeconfig = optarg;
         else if (c == FLAG_NO_CONTROLLERS)
             o->no_controllers = true;
+        else if (c == FLAG_APPROVAL)
+            o->requires_approval = true;
         else if (c == 'v')
             o->level = LOG_DEBUG;
         else if (c == 'q')

@@ -18,7 +18,7 @@ struct up_options {
     uint16_t port;
     enum log_level level;
     struct package_sources packages;
-    bool no_controllers, is_quiet, is_help;
+    bool no_controllers, requires_approval, is_quiet, is_help;
 };
 
 extern const char up_usage[];

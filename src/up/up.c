@@ -241,7 +241,8 @@ static int start_controllers(struct up *u, struct err *err)
                                              .log = &u->log,
                                              .random = random_of_pool(&u->random),
                                              .root_ca = u->root_ca,
-                                             .packages = &u->options.packages};
+                                             .packages = &u->options.packages,
+                                             .requires_approval = u->options.requires_approval};
     return up_controllers_start(&options, &u->controllers, err);
 }
 
