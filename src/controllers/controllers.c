@@ -7,11 +7,12 @@
 #include "controllers/garbage/garbage.h"
 #include "controllers/installs/installs.h"
 #include "controllers/namespaces/namespaces.h"
+#include "controllers/permissions/permissions.h"
 #include "controllers/personas/personas.h"
 
 static const struct controller_row *const rows[] = {
-    &aggregation_row,        &garbage_row,  &installs_row, &namespaces_accounts_row, &namespaces_deletion_row,
-    &namespaces_root_ca_row, &personas_row,
+    &aggregation_row,        &garbage_row,     &installs_row, &namespaces_accounts_row, &namespaces_deletion_row,
+    &namespaces_root_ca_row, &permissions_row, &personas_row,
 };
 
 size_t controllers_count(void)
