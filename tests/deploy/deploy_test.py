@@ -20,7 +20,7 @@ from reeve_server import SANITIZER, Server, Tap  # noqa: E402
 REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 KUSTOMIZE = os.path.join(DEPLOY, 'manager', 'kustomize')
 CHART = os.path.join(DEPLOY, 'manager', 'helm')
-CONTROLLERS = ('aggregation', 'garbage', 'installs', 'namespaces', 'personas')
+CONTROLLERS = ('aggregation', 'garbage', 'installs', 'namespaces', 'permissions', 'personas')
 ACCOUNT = 'system:serviceaccount:reeve-system:reeve-manager'
 PATIENCE = 60
 
@@ -173,6 +173,59 @@ def personas_use_their_rights():
         cluster.end()
 
 
+FLEET = """
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: cluster1}
+spec: {hubAcceptsClient: true}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader, namespace: default}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+---
+apiVersion: rbac.open-cluster-management.io/v1alpha1
+kind: ClusterPermission
+metadata: {name: team, namespace: cluster1}
+spec:
+  clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}
+  clusterRoleBinding: {subject: {apiGroup: rbac.authorization.k8s.io, kind: User, name: jane}}
+  roleRefs: [{apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader, namespace: default}]
+"""
+
+
+def permissions_use_their_rights():
+    cluster = Cluster()
+    try:
+        cluster.install('permissions')
+        cluster.kubectl('create', 'namespace', 'cluster1')
+        cluster.kubectl('apply', '-f', '-', stdin=FLEET)
+
+        def works():
+            return cluster.kubectl('get', 'manifestworks', '-n', 'cluster1', '-o', 'yaml')
+
+        def change(spec):
+            cluster.kubectl('patch', 'clusterpermission', 'team', '-n', 'cluster1', '--type=merge', '-p', spec)
+        wait_for(lambda: 'reader' in works(), 'a work')
+        change('{"spec":{"clusterRoleBinding":{"subject":{"name":"john"}}}}')
+        wait_for(lambda: 'john' in works(), 'another work')
+        change('{"spec":{"roles":[{"rules":[]}]}}')
+        wait_for(lambda: 'FailedBuildManifestWork' in cluster.kubectl('get', 'events', '-A'), 'an Event')
+        change('{"spec":{"roles":null,"roleRefs":null,"clusterRole":null,"clusterRoleBinding":null}}')
+        wait_for(lambda: 'john' not in works(), 'no work')
+        refused = [r for r in cluster.requests() if r[2] in ('401', '403')]
+        assert not refused, refused
+        kinds = ('manifestworks', 'clusterpermissions', 'status', 'events', 'roles', 'leases')
+        used = {(r[0], '/'.join(part for part in r[1].split('/') if part in kinds)) for r in cluster.requests()}
+        used = {u for u in used if u[0] != 'PATCH' and u[1] not in ('', 'leases')}  # an Event is told twice, or is not
+        assert used >= {('GET', 'clusterpermissions'), ('GET', 'roles'), ('GET', 'manifestworks')}, used
+        assert {u for u in used if u[0] != 'GET'} == {
+            ('POST', 'manifestworks'), ('PUT', 'manifestworks'), ('DELETE', 'manifestworks'),
+            ('PUT', 'clusterpermissions/status'), ('POST', 'events')}, used
+    finally:
+        cluster.end()
+
+
 def rights_are_enough():
     cluster = Cluster()
     try:
@@ -225,6 +278,7 @@ def main():
     checks.run('the pod has no privileges', pod_is_restricted)
     checks.run('the rights are enough for all controllers', rights_are_enough)
     checks.run('the personas use their rights', personas_use_their_rights)
+    checks.run('the permissions use their rights', permissions_use_their_rights)
     checks.run('the rights of aggregation are not more than it uses', rights_are_not_more)
     if shutil.which('helm'):
         checks.run('the chart makes the same objects', chart_is_kustomize)
