@@ -4,6 +4,7 @@
  *
  *     --- work NAME                     a ManifestWork that the hub has, as YAML; its spec is the one that is built, unless it has one.
  *                                       Again: replaces it
+ *     --- manifests NAME n=3000         as many manifests are added to its status; <n> in the text is a number
  *     --- gone NAME                     it has it no more
  *     --- denied                        a work could not be written, with this text; empty: they could
  *     --- approval waits                approval is asked for, with this message; or "approval given"; or "approval off"
@@ -11,7 +12,8 @@
  *     --- write                         the status is written: from now on the permission has it
  *
  *     --- expect conditions [TYPE …]    those, or all, one a line: TYPE STATUS REASON MESSAGE; further lines of a message begin with |
- *     --- expect resources              of resourceStatus, one a line: KIND NAME STATUS REASON MESSAGE
+ *     --- expect resources [KIND]       of resourceStatus, one a line: KIND NAME STATUS REASON MESSAGE
+ *     --- expect count                  objects in resourceStatus: "2000 in 512 KiB", if they fit into that
  *     --- expect status                 as YAML
  *     --- expect unchanged              "yes" if the permission has this status already */
 #include "cases/permission.h"
@@ -65,6 +67,26 @@ static void read_work(struct world *w, const struct case_section *s)
     if (at == w->works.n)
         (void)vec_push(w->given.a, &w->works);
     w->works.p[at] = work;
+}
+
+static void add_manifests(struct world *w, const struct case_section *s)
+{
+    str name, rest;
+    uint64_t n = 0;
+    str_cut(s->args, ' ', &name, &rest);
+    size_t at = place_of(w, name);
+    struct json *status = at < w->works.n ? json_get_mut(&w->works.p[at], S("status")) : NULL;
+    if (!json_is_obj(status) || !str_to_uint64(case_arg(s, S("n")), &n)) {
+        case_fail(w->given.c, s, "needs a work that has a status, and n=");
+        return;
+    }
+    if (!json_get(status, S("resourceStatus")))
+        json_set(w->given.a, json_set(w->given.a, status, S("resourceStatus"), json_obj()), S("manifests"), json_arr());
+    struct json *list = json_get_mut(json_get_mut(status, S("resourceStatus")), S("manifests"));
+    for (uint64_t i = 0; i < n; i++) {
+        struct case_section one = {.text = permission_case_number(w->given.a, s->text, i), .line = s->line};
+        json_push(w->given.a, list, permission_case_yaml(&w->given, &one));
+    }
 }
 
 static void drop_work(struct world *w, const struct case_section *s)
@@ -142,8 +164,9 @@ static void add_resources(struct world *w, struct buf *b, const struct case_sect
                 {"clusterRoleBindings", "ClusterRoleBinding"},
                 {"roles", "Role"},
                 {"roleBindings", "RoleBinding"}};
-    (void)s;
     for (size_t i = 0; i < 4; i++) {
+        if (!str_eq(s->args, S("resources")) && !case_has_arg(s, str_of(rows[i].kind)))
+            continue;
         const struct json *list = json_get(json_get(&w->status, S("resourceStatus")), str_of(rows[i].list));
         json_each_item(list, it)
         {
@@ -153,6 +176,17 @@ static void add_resources(struct world *w, struct buf *b, const struct case_sect
             json_each_item(conditions, c) add_condition(b, c);
         }
     }
+}
+
+static void add_count(struct world *w, struct buf *b, const struct case_section *s)
+{
+    struct buf text = {.arena = w->given.a};
+    const struct json *all = json_get(&w->status, S("resourceStatus"));
+    size_t n = 0;
+    (void)s;
+    json_encode(&text, all, 0);
+    json_each_member(all, list) n += json_len(&list->val);
+    buf_fmt(b, "%zu in %s KiB", n, text.n <= 512 * 1024 ? "512" : "more than 512");
 }
 
 static void add_status(struct world *w, struct buf *b, const struct case_section *s)
@@ -173,10 +207,8 @@ static void expect(struct world *w, const struct case_section *s)
         const char *name;
         void (*add)(struct world *w, struct buf *b, const struct case_section *s);
     } rows[] = {
-        {"conditions", add_conditions},
-        {"resources", add_resources},
-        {"status", add_status},
-        {"unchanged", add_unchanged},
+        {"conditions", add_conditions}, {"count", add_count},         {"resources", add_resources},
+        {"status", add_status},         {"unchanged", add_unchanged},
     };
     struct buf b = {.arena = w->given.a};
     str what, rest;
@@ -217,6 +249,8 @@ static void step(struct world *w, const struct case_section *s)
         read_permission(w);
     else if (str_eq(s->name, S("work")))
         read_work(w, s);
+    else if (str_eq(s->name, S("manifests")))
+        add_manifests(w, s);
     else if (str_eq(s->name, S("gone")))
         drop_work(w, s);
     else if (str_eq(s->name, S("denied")))

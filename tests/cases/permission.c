@@ -139,7 +139,7 @@ static void read_roles(struct permission_case *w, const struct case_section *s)
         case_fail(w->c, s, "%s", err.msg);
 }
 
-static str number(struct arena *a, str text, uint64_t n)
+str permission_case_number(struct arena *a, str text, uint64_t n)
 {
     struct buf b = {.arena = a};
     ptrdiff_t at;
@@ -169,7 +169,7 @@ static void add_many(struct permission_case *w, const struct case_section *s)
     if (!list)
         list = json_set(w->a, spec, field, json_arr());
     for (uint64_t i = from; i < from + n; i++) {
-        struct case_section one = {.text = number(w->a, s->text, i), .line = s->line};
+        struct case_section one = {.text = permission_case_number(w->a, s->text, i), .line = s->line};
         json_push(w->a, list, permission_case_yaml(w, &one));
     }
 }

@@ -37,3 +37,5 @@ bool permission_case_step(struct permission_case *w, const struct case_section *
 struct json permission_case_yaml(struct permission_case *w, const struct case_section *s);
 /* Lines of a text that are not empty. */
 bool permission_case_line(str *rest, str *line);
+/* The text with a number in place of each "<n>". */
+str permission_case_number(struct arena *a, str text, uint64_t n);

@@ -71,9 +71,19 @@ static const char *subject_rule(const struct json *spec)
 
 static bool is_empty(const struct json *spec)
 {
-    return !json_is_obj(json_get(spec, S("clusterRole"))) && !json_is_obj(json_get(spec, S("clusterRoleBinding"))) &&
-           json_len(json_get(spec, S("clusterRoleBindings"))) == 0 && json_len(json_get(spec, S("roles"))) == 0 &&
-           json_len(json_get(spec, S("roleBindings"))) == 0 && json_len(json_get(spec, S("roleRefs"))) == 0;
+    static const str single[] = {S_INIT("clusterRole"), S_INIT("clusterRoleBinding")};
+    static const str lists[] = {S_INIT("clusterRoleBindings"), S_INIT("roles"), S_INIT("roleBindings"),
+                                S_INIT("roleRefs")};
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
+        if (json_is_obj(json_get(spec, single[i])))
+            return false;
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const struct json *list = json_get(spec, lists[i]);
+        if (json_is_arr(list) && list->n)
+            return false;
+    }
+    return true;
 }
 
 static bool is_valid(const struct permission_draft *d, struct permission_build *ret)

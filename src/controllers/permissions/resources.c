@@ -7,7 +7,7 @@
 #include "object/meta.h"
 
 enum {
-    ENTRY_BYTES = 250,    /* of an entry besides its texts, about */
+    ENTRY_BYTES = 240,    /* of an entry besides its texts, about */
     MESSAGE_BYTES = 1024, /* of one object */
     MISSING_BYTES = 30000,
 };
@@ -201,26 +201,34 @@ static struct json entry_of(struct writer *w, const struct permission_resource *
     return entry;
 }
 
-static size_t entry_bytes(const struct permission_resource *it)
+/* About what an entry comes to, as JSON. */
+static size_t entry_bytes(struct arena *a, struct buf *scratch, const struct permission_resource *it)
 {
-    size_t message = it->is_applied ? 0 : json_get_text(it->applied, S("message")).n;
-    return ENTRY_BYTES + it->namespace.n + it->name.n + (message < MESSAGE_BYTES ? message : MESSAGE_BYTES);
+    scratch->n = 0;
+    json_encode_str(scratch, it->namespace);
+    json_encode_str(scratch, it->name);
+    if (!it->is_applied)
+        json_encode_str(scratch, permission_clip(a, json_get_text(it->applied, S("message")), MESSAGE_BYTES));
+    return ENTRY_BYTES + scratch->n;
 }
 
 /* Marks those for which there is room: failures before the others. How many are left out. */
 static size_t choose(const struct permission_resources *r, bool *chosen)
 {
     size_t room = PERMISSION_STATUS_BYTES, left_out = 0;
+    struct buf scratch = {0};
     for (int want_applied = 0; want_applied < 2; want_applied++) {
         for (size_t i = 0; i < r->list.n; i++) {
             const struct permission_resource *it = &r->list.p[i];
             if (it->is_stub || it->is_applied != (bool)want_applied)
                 continue;
-            chosen[i] = entry_bytes(it) <= room;
-            room = chosen[i] ? room - entry_bytes(it) : 0;
+            size_t bytes = entry_bytes(r->a, &scratch, it);
+            chosen[i] = bytes <= room;
+            room = chosen[i] ? room - bytes : 0;
             left_out += !chosen[i];
         }
     }
+    buf_done(&scratch);
     return left_out;
 }
 
