@@ -282,13 +282,26 @@ static bool is_approved(struct visit *v)
            approved == object_generation(&v->permission);
 }
 
-/* Decided before, for this spec and who wrote it. */
-static bool was_harmless(struct visit *v, str text)
+/* What was decided about this generation; NULL: nothing yet. */
+static const struct json *last_verdict(struct visit *v)
 {
     int64_t seen = 0;
     const struct json *c = condition_find(json_dig(&v->permission, "status.conditions"), S("Approved"));
-    return str_eq(json_get_text(c, S("status")), S("True")) && str_eq(json_get_text(c, S("message")), text) &&
-           json_to_int(json_get(c, S("observedGeneration")), &seen) && seen == object_generation(&v->permission);
+    return json_to_int(json_get(c, S("observedGeneration")), &seen) && seen == object_generation(&v->permission) ? c
+                                                                                                                 : NULL;
+}
+
+static bool was_harmless(struct visit *v, str text)
+{
+    const struct json *c = last_verdict(v);
+    return str_eq(json_get_text(c, S("status")), S("True")) && str_eq(json_get_text(c, S("message")), text);
+}
+
+static void keep_verdict(struct visit *v, struct approval *ret)
+{
+    const struct json *c = last_verdict(v);
+    ret->is_awaited = str_eq(json_get_text(c, S("status")), S("False"));
+    ret->text = json_get_text(c, S("message"));
 }
 
 static int check(struct visit *v, const struct requester *who, const struct permission_build *build,
@@ -310,6 +323,10 @@ int approval_decide(struct visit *v, const struct permission_build *build, struc
     *ret = (struct approval){0};
     if (!v->all->requires_approval)
         return 0;
+    if (build->outcome != PERMISSION_BUILT) {
+        keep_verdict(v, ret);
+        return 0;
+    }
     if (is_approved(v)) {
         ret->text = str_fmt(v->a, "approved for generation %lld", (long long)object_generation(&v->permission));
         return 0;

@@ -75,5 +75,5 @@ struct approval {
     str text; /* empty: nobody asks for one */
 };
 
-/* Whether what was built may be delivered. */
+/* Whether what was built may be delivered; of what could not be built: what was decided before. */
 int approval_decide(struct visit *v, const struct permission_build *build, struct approval *ret, struct err *err);

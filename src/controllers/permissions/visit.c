@@ -14,37 +14,31 @@ static const int64_t recheck_rights = INT64_C(60000000000); /* of who asked for 
 
 /* ---- Events. ---- */
 
-/* Conditions that people are told of when they turn, and the one value of each that is a problem. */
-static const struct {
-    const char *type, *bad;
-} told[] = {
-    {"Validation", "False"}, {"AppliedRBACManifestWork", "False"}, {"SubjectPresent", "False"}, {"Approved", "False"},
-    {"Stale", "True"},
-};
+/* Conditions that people are told of when they turn. False is a problem. */
+static const char *const told[] = {"Validation", "Approved", "AppliedRBACManifestWork", "SubjectPresent"};
 
-/* Nothing is wrong: the agent is at work. */
-static bool is_patient(str reason)
+/* A problem has a reason that says more than that the agent is still at work. Empty: there is none. */
+static str problem_of(const struct json *condition)
 {
-    return str_eq(reason, S("ApplyRBACManifestWorkNotComplete"));
+    str reason = json_get_text(condition, S("reason"));
+    bool is_bad = str_eq(json_get_text(condition, S("status")), S("False"));
+    return is_bad && !str_eq(reason, S("ApplyRBACManifestWorkNotComplete")) ? reason : (str){0};
 }
 
-/* A problem that is new, or has a new reason, and the end of one. What goes well from the beginning is nobody's news: a hub has tens
- * of thousands of permissions. */
+/* A problem that is new, once, though several conditions may tell of it; and the end of one. What goes well from the beginning is
+ * nobody's news: a hub has tens of thousands of permissions. */
 static void tell(struct visit *v, const struct json *was, const struct json *now)
 {
+    str last = {0};
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-        str type = str_of(told[i].type), bad = str_of(told[i].bad);
-        const struct json *before = condition_find(json_get(was, S("conditions")), type),
-                          *after = condition_find(json_get(now, S("conditions")), type);
-        str reason = json_get_text(after, S("reason")), old = json_get_text(before, S("reason"));
-        bool was_bad = str_eq(json_get_text(before, S("status")), bad) && !is_patient(old),
-             is_bad = str_eq(json_get_text(after, S("status")), bad) && !is_patient(reason);
-        if (is_bad && !(was_bad && str_eq(reason, old)))
-            recorder_event(v->all->recorder, &v->permission, RECORDER_WARNING, reason,
-                           json_get_text(after, S("message")));
-        else if (was_bad && !is_bad && after)
-            recorder_event(v->all->recorder, &v->permission, RECORDER_NORMAL, reason,
-                           json_get_text(after, S("message")));
+        const struct json *before = condition_find(json_get(was, S("conditions")), str_of(told[i])),
+                          *after = condition_find(json_get(now, S("conditions")), str_of(told[i]));
+        str old = problem_of(before), new = problem_of(after), reason = json_get_text(after, S("reason"));
+        if (!after || str_eq(old, new) || str_eq(reason, last))
+            continue;
+        last = reason;
+        recorder_event(v->all->recorder, &v->permission, new.n ? RECORDER_WARNING : RECORDER_NORMAL, reason,
+                       json_get_text(after, S("message")));
     }
 }
 
@@ -94,11 +88,11 @@ static int go_through(struct visit *v, struct err *err)
     int code = works_read(v, &works, err);
     if (code == 0)
         code = facts_build(v, works.own.n > 0, &build, err);
-    if (code == 0 && build.outcome == PERMISSION_BUILT)
+    if (code == 0)
         code = approval_decide(v, &build, &approval, err);
     if (code < 0)
         return code;
-    if (approval.is_awaited)
+    if (approval.is_awaited && build.outcome == PERMISSION_BUILT)
         v->r->again_ns = recheck_rights;
     if (build.is_empty)
         code = works_delete_all(v, &works, err);
