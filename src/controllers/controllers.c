@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "controllers/aggregation/aggregation.h"
+#include "controllers/clusters/clusters.h"
 #include "controllers/garbage/garbage.h"
 #include "controllers/installs/installs.h"
 #include "controllers/namespaces/namespaces.h"
@@ -11,8 +12,8 @@
 #include "controllers/personas/personas.h"
 
 static const struct controller_row *const rows[] = {
-    &aggregation_row,        &garbage_row,     &installs_row, &namespaces_accounts_row, &namespaces_deletion_row,
-    &namespaces_root_ca_row, &permissions_row, &personas_row,
+    &aggregation_row,         &clusters_row,           &garbage_row,     &installs_row, &namespaces_accounts_row,
+    &namespaces_deletion_row, &namespaces_root_ca_row, &permissions_row, &personas_row,
 };
 
 size_t controllers_count(void)

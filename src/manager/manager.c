@@ -4,6 +4,8 @@
 #include "cli/cli.h"
 #include "client/file.h"
 #include "control/service.h"
+#include "controllers/clusters/clusters.h"
+#include "controllers/clusters/role.h"
 #include "controllers/controllers.h"
 #include "controllers/fleet_crds.h"
 #include "controllers/rbac.h"
@@ -167,6 +169,14 @@ static void print_pair(struct buf *text, str namespace, str account_namespace, c
     rbac_print(text, &binding);
 }
 
+static bool has_clusters(const struct manager_options *o)
+{
+    for (size_t i = 0; i < o->n_rows; i++)
+        if (o->rows[i] == &clusters_row)
+            return true;
+    return false;
+}
+
 static void print_rbac(const struct manager_options *o)
 {
     struct arena scratch ARENA_SCOPE = {0};
@@ -176,6 +186,10 @@ static void print_rbac(const struct manager_options *o)
     for (size_t i = 0; i < o->n_rows; i++)
         rbac_add_rights(&scratch, &rules, o->rows[i]->rights);
     print_pair(&text, (str){0}, namespace, &rules);
+    if (has_clusters(o)) { /* what it binds agents to */
+        struct json agents = clusters_agent_role(&scratch);
+        rbac_print(&text, &agents);
+    }
     if (!o->no_election) {
         rbac_add_lease(&scratch, &lease, o->lease_name);
         print_pair(&text, namespace, namespace, &lease);

@@ -35,9 +35,16 @@
 #define FLEET_ANNOTATION_AGENT "agent.reeve.dev/version"
 /* On the heartbeat Lease, by Reeve's agent: that of the managed cluster's API server. */
 #define FLEET_ANNOTATION_KUBERNETES "agent.reeve.dev/kubernetes"
+/* On the heartbeat Lease, by Reeve's agent: the managed cluster's API server does not answer, and why. Absent: it does. */
+#define FLEET_ANNOTATION_TROUBLE "agent.reeve.dev/unavailable"
 #define FLEET_LEASE "managed-cluster-lease"
 #define FLEET_LEASE_SECONDS 60 /* without a word in spec.leaseDurationSeconds of the ManagedCluster */
 #define FLEET_LEASES_MISSED 5  /* after so many it is unreachable */
+/* On the namespace of a ManagedCluster, and on what the hub makes there for its agent: the cluster's name. */
+#define FLEET_LABEL_CLUSTER "open-cluster-management.io/cluster-name"
+/* On a ManagedCluster, in spec.taints: nobody hears of it; its API server does not answer. */
+#define FLEET_TAINT_UNREACHABLE "cluster.open-cluster-management.io/unreachable"
+#define FLEET_TAINT_UNAVAILABLE "cluster.open-cluster-management.io/unavailable"
 /* In the cluster's namespace: the ServiceAccount that the agent is, and its RoleBinding, to this ClusterRole. */
 #define FLEET_AGENT "reeve-agent"
 #define FLEET_AGENT_ROLE "reeve:agent"

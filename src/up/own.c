@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "up/own.h"
 
+#include "controllers/clusters/role.h"
 #include "controllers/controllers.h"
 #include "controllers/rbac.h"
 #include "package/crds.h"
@@ -36,5 +37,6 @@ struct strs own_objects(struct arena *a)
     for (size_t i = 0; i < controllers_count(); i++)
         if (!controllers_row(i)->in_kubernetes)
             add_row(a, &all, controllers_row(i));
+    *vec_push(a, &all) = text_of(a, clusters_agent_role(a));
     return (struct strs){all.p, all.n};
 }

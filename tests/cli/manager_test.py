@@ -41,7 +41,7 @@ class Manager:
             assert flag in out, flag
 
     def usage_is_checked(self):
-        for words, text in ((('--controllers=nothing',), 'there is no controller "nothing": there are aggregation, garbage, installs, namespaces, permissions, personas'),
+        for words, text in ((('--controllers=nothing',), 'there is no controller "nothing": there are aggregation, clusters, garbage, installs, namespaces, permissions, personas'),
                             (('--controllers=*', '--lease-duration=1.5s'), '--lease-duration "1.5s" is no duration'),
                             (('--controllers=*', '--renew-deadline=15s'), 'must be shorter than --lease-duration'),
                             (('--controllers=*', '--listen=8085'), 'cannot listen at "8085"'),
@@ -67,7 +67,7 @@ class Manager:
 
     def default_is_what_kubernetes_has_not(self):
         code, out, _ = self.run('--print-rbac')
-        assert (code, out) == (0, self.run('--print-rbac', '--controllers=installs,permissions,personas')[1]) and 'escalate' in out, out
+        assert (code, out) == (0, self.run('--print-rbac', '--controllers=clusters,installs,permissions,personas')[1]) and 'escalate' in out, out
         assert self.run('--print-rbac', '--controllers=')[1] == out
         code, out, err = self.run('--kubeconfig', '/nonexistent/file')
         assert code == 1 and '/nonexistent/file' in err, (code, out, err)

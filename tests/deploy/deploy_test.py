@@ -20,7 +20,7 @@ from reeve_server import SANITIZER, Server, Tap  # noqa: E402
 REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 KUSTOMIZE = os.path.join(DEPLOY, 'manager', 'kustomize')
 CHART = os.path.join(DEPLOY, 'manager', 'helm')
-CONTROLLERS = ('aggregation', 'garbage', 'installs', 'namespaces', 'permissions', 'personas')
+CONTROLLERS = ('aggregation', 'clusters', 'garbage', 'installs', 'namespaces', 'permissions', 'personas')
 ACCOUNT = 'system:serviceaccount:reeve-system:reeve-manager'
 PATIENCE = 60
 
@@ -61,7 +61,9 @@ def chart_has_the_rights():
         printed = documents(print_rbac('--controllers=' + name))
         assert yaml.safe_load(read(CHART, 'rights', name + '.yaml')) == printed['ClusterRole', 'reeve-manager']['rules'], name
         assert yaml.safe_load(read(CHART, 'rights', 'lease.yaml')) == printed['Role', 'reeve-manager']['rules']
-    assert sorted(os.listdir(os.path.join(CHART, 'rights'))) == sorted(n + '.yaml' for n in CONTROLLERS + ('lease',))
+        agent = yaml.safe_load(read(CHART, 'rights', 'agent.yaml')) if name == 'clusters' else None
+        assert printed.get(('ClusterRole', 'reeve:agent'), {'rules': None})['rules'] == agent, name
+    assert sorted(os.listdir(os.path.join(CHART, 'rights'))) == sorted(n + '.yaml' for n in CONTROLLERS + ('agent', 'lease'))
 
 
 def pod_is_restricted():
