@@ -143,15 +143,20 @@ static void enforce(struct api *api, struct arena *a, const struct aggregate_cha
         complain(api, "an aggregated role counts as absent", (str){0}, change->name, &err);
 }
 
-void config_settle(struct api *api)
+static void settle_roles(struct api *api)
 {
-    crds_settle(api->crds);
     if (api->options.no_aggregation)
         return;
     struct arena scratch ARENA_SCOPE = {0};
     struct aggregate_changes changes = aggregate_index_settle(api->aggregates, &scratch);
     for (size_t i = 0; i < changes.n; i++)
         enforce(api, &scratch, &changes.p[i]);
+}
+
+void config_settle(struct api *api)
+{
+    crds_settle(api->crds);
+    settle_roles(api);
 }
 
 /* ---- At start. ---- */
@@ -202,5 +207,7 @@ int config_load(struct api *api, struct err *err)
     const uint32_t rbac[] = {t->roles, t->cluster_roles, t->role_bindings, t->cluster_role_bindings};
     for (size_t i = 0; code == 0 && i < sizeof rbac / sizeof *rbac; i++)
         code = load_table(api, rbac[i], load_rbac, err);
+    if (code == 0) /* a crash may have come between a role and the aggregates that select it */
+        settle_roles(api);
     return code;
 }
