@@ -57,6 +57,7 @@ static size_t select_namespaces(void *ctx, struct arena *a, const struct json *o
     struct selector selector;
     struct err err;
     VEC(str) list = {0};
+    w->questions++;
     if (selector_from_object(a, object, &selector, &err) < 0) {
         case_fail(w->c, NULL, "namespaces are asked for by a selector that is not valid: %s", err.msg);
         return 0;

@@ -29,6 +29,7 @@ struct permission_case {
     str accounts; /* "a,b" */
     VEC(struct json) namespaces;
     json_vec roles;
+    size_t questions; /* for namespaces */
 };
 
 void permission_case_init(struct permission_case *w, struct case_file *c);

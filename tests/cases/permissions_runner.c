@@ -17,6 +17,7 @@
  *     --- expect accounts               those that are missing, one a line; "none" if no subject is an account
  *     --- expect no-subjects            bindings that have no subjects
  *     --- expect no-namespaces          selectors that match nothing
+ *     --- expect questions              how often the hub was asked for namespaces
  *     --- expect same                   whether the edited work still says what was built: "yes" or "no" */
 #include "cases/permission.h"
 #include "object/fleet.h"
@@ -230,6 +231,12 @@ static void add_no_subjects(struct world *w, struct buf *b, const struct case_se
     buf_add_str(b, w->build.no_subjects);
 }
 
+static void add_questions(struct world *w, struct buf *b, const struct case_section *s)
+{
+    (void)s;
+    buf_fmt(b, "%zu", w->given.questions);
+}
+
 static void add_no_namespaces(struct world *w, struct buf *b, const struct case_section *s)
 {
     (void)s;
@@ -262,6 +269,7 @@ static const struct expectation expectations[] = {
     {"no-namespaces", add_no_namespaces},
     {"no-subjects", add_no_subjects},
     {"parts", add_parts},
+    {"questions", add_questions},
     {"same", add_same},
     {"spec", add_spec},
     {"works", add_works},
@@ -269,6 +277,7 @@ static const struct expectation expectations[] = {
 
 static void build(struct world *w)
 {
+    w->given.questions = 0;
     w->build = permission_build(w->given.a, &w->given.permission, &w->given.facts);
 }
 

@@ -17,6 +17,7 @@ enum {
     PERMISSION_MANIFESTS = 20000,     /* of one permission */
     PERMISSION_PARTS = 100,           /* ManifestWorks of one permission */
     PERMISSION_PART_MANIFESTS = 1000, /* of one ManifestWork: what the agent says of each must fit into its status */
+    PERMISSION_SELECTORS = 200,       /* different ones of one permission, where the hub selects namespaces */
     PERMISSION_MESSAGE = 1024,        /* bytes of a problem */
 };
 
@@ -30,7 +31,7 @@ struct permission_facts {
     bool (*has_account)(void *ctx, str name);
     /* A role of the hub; NULL: there is none. namespace empty: a ClusterRole. */
     const struct json *(*role)(void *ctx, struct arena *a, str namespace, str name);
-    /* Sorted names of the hub's namespaces that a valid LabelSelector matches. Not asked for where has_agent. */
+    /* Sorted names of the hub's namespaces that a valid LabelSelector matches. Not asked for where has_agent; asked once for each. */
     size_t (*namespaces)(void *ctx, struct arena *a, const struct json *selector, str **ret);
     void *ctx;
 };

@@ -49,6 +49,7 @@ void permission_draft_done(struct permission_draft *d)
 {
     map_done(&d->taken);
     map_done(&d->accounts);
+    map_done(&d->selected);
     buf_done(&d->scratch);
 }
 
@@ -168,24 +169,45 @@ static bool check_body(struct permission_draft *d, enum permission_kind kind, st
                            place ? " (" : "", STR(place ? place->field : (str){0}), place ? ")" : "", STR(buf_str(&b)));
 }
 
+struct selected {
+    str *names;
+    size_t n;
+};
+
+/* Roles and bindings mostly share their selectors, and each question costs as much as the hub has namespaces. NULL: too many. */
+static const struct selected *select_here(struct permission_draft *d, const struct json *selector, str text)
+{
+    struct selected *known = map_get(&d->selected, text);
+    if (known)
+        return known;
+    if (d->selected.n == PERMISSION_SELECTORS) {
+        permission_fail(d, "too many selectors: at most %d, where the hub selects namespaces", PERMISSION_SELECTORS);
+        return NULL;
+    }
+    known = ARENA_NEW(d->a, struct selected);
+    known->n = d->facts->namespaces(d->facts->ctx, d->a, selector, &known->names);
+    map_set(&d->selected, text, known);
+    return known;
+}
+
 static bool add_selected(struct permission_draft *d, struct permission_manifest m, const struct permission_place *place,
                          const struct json *body, size_t body_bytes)
 {
     struct selector parsed;
     struct err err;
-    str *namespaces = NULL;
+    struct buf text = {.arena = d->a};
     if (selector_from_object(d->a, place->selector, &parsed, &err) < 0)
         return permission_fail(d, "%.*s.namespaceSelector: %s", STR(place->field), err.msg);
-    if (d->facts->has_agent) {
-        struct buf b = {.arena = d->a};
-        json_encode(&b, place->selector, JSON_SORTED);
-        return add(d, m, buf_str(&b), body, body_bytes);
-    }
-    size_t n = d->facts->namespaces(d->facts->ctx, d->a, place->selector, &namespaces);
-    if (n == 0)
+    json_encode(&text, place->selector, JSON_SORTED);
+    if (d->facts->has_agent)
+        return add(d, m, buf_str(&text), body, body_bytes);
+    const struct selected *found = select_here(d, place->selector, buf_str(&text));
+    if (!found)
+        return false;
+    if (found->n == 0)
         permission_note(&d->no_namespaces, place->field, PERMISSION_MESSAGE);
-    for (size_t i = 0; i < n; i++) {
-        m.namespace = namespaces[i];
+    for (size_t i = 0; i < found->n; i++) {
+        m.namespace = found->names[i];
         if (!add(d, m, (str){0}, body, body_bytes))
             return false;
     }

@@ -52,6 +52,7 @@ struct permission_draft {
     size_t bytes;
     struct map taken;    /* "Role/default/x" → how often, as a pointer to its last manifest's layer */
     struct map accounts; /* name of a ManagedServiceAccount → whether it is there */
+    struct map selected; /* selector as JSON → the hub's namespaces, where the hub selects them */
     VEC(str) missing;
     struct buf no_subjects, no_namespaces;
     struct buf scratch; /* for counting bytes */
