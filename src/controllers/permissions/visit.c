@@ -34,7 +34,8 @@ static void tell(struct visit *v, const struct json *was, const struct json *now
         const struct json *before = condition_find(json_get(was, S("conditions")), str_of(told[i])),
                           *after = condition_find(json_get(now, S("conditions")), str_of(told[i]));
         str old = problem_of(before), new = problem_of(after), reason = json_get_text(after, S("reason"));
-        if (!after || str_eq(old, new) || str_eq(reason, last))
+        bool is_fine = str_eq(json_get_text(after, S("status")), S("True"));
+        if (str_eq(old, new) || str_eq(reason, last) || !(new.n || is_fine))
             continue;
         last = reason;
         recorder_event(v->all->recorder, &v->permission, new.n ? RECORDER_WARNING : RECORDER_NORMAL, reason,
