@@ -296,14 +296,24 @@ static void index_places(struct shift *s)
     }
 }
 
+static bool is_taken(const struct shift *s, str name)
+{
+    for (size_t part = 0; part < s->n_want; part++) {
+        if (str_eq(s->want[part].name, name))
+            return true;
+    }
+    return find_work(s, name) >= 0;
+}
+
 static void push_spare(struct shift *s)
 {
     size_t part = s->n_want;
     str name = permission_work_name(s->a, s->permission, part);
-    while (find_work(s, name) >= 0)
+    if (json_len(&s->spare) == 0)
+        return;
+    while (is_taken(s, name))
         name = permission_work_name(s->a, s->permission, ++part);
-    if (json_len(&s->spare))
-        push(s, SHIFT_CREATE, name, with_manifests(s->a, NULL, s->spare), NULL);
+    push(s, SHIFT_CREATE, name, with_manifests(s->a, NULL, s->spare), NULL);
 }
 
 struct shift_plan shift_plan(struct arena *a, const struct json *permission, const struct json *have, size_t n_have,
