@@ -6,6 +6,8 @@
 #include "object/conditions.h"
 #include "object/object.h"
 
+#include <stdlib.h>
+
 /* ---- Facts. ---- */
 
 struct word {
@@ -111,15 +113,34 @@ static void say_overall(struct arena *a, struct json *conditions, const struct r
     say(a, conditions, &available);
 }
 
+/* As the work lists them, not as they were applied; what one manifest became in several namespaces, as it came. */
+static int by_ordinal(const void *l, const void *r)
+{
+    const struct report_entry *const *left = l, *const *right = r;
+    size_t a = (*left)->manifest->ordinal, b = (*right)->manifest->ordinal;
+    return a != b ? (a > b) - (a < b) : (*left > *right) - (*left < *right);
+}
+
+static struct json list_facts(struct arena *a, const struct report_entry *entries, size_t n)
+{
+    struct json manifests = json_arr_sized(a, n);
+    const struct report_entry **order = ARENA_ARRAY(a, const struct report_entry *, n);
+    for (size_t i = 0; i < n; i++)
+        order[i] = &entries[i];
+    if (n)
+        qsort(order, n, sizeof *order, by_ordinal);
+    for (size_t i = 0; i < n; i++)
+        json_push(a, &manifests, fact(a, order[i]));
+    return manifests;
+}
+
 struct json report_facts(struct arena *a, const struct json *work, const struct report_entry *entries, size_t n)
 {
-    struct json facts = json_obj(), conditions = json_arr(), manifests = json_arr_sized(a, n), list = json_obj();
+    struct json facts = json_obj(), conditions = json_arr(), list = json_obj();
     say_overall(a, &conditions, entries, n);
     for (uint32_t i = 0; i < conditions.n; i++)
         json_add(a, &conditions.items[i], S("observedGeneration"), json_int(object_generation(work)));
-    for (size_t i = 0; i < n; i++)
-        json_push(a, &manifests, fact(a, &entries[i]));
-    json_add(a, &list, S("manifests"), manifests);
+    json_add(a, &list, S("manifests"), list_facts(a, entries, n));
     json_add(a, &facts, S("conditions"), conditions);
     json_add(a, &facts, S("resourceStatus"), list);
     return facts;
