@@ -18,6 +18,7 @@
  *     --- expect unchanged              "yes" if the permission has this status already */
 #include "cases/permission.h"
 #include "controllers/permissions/report.h"
+#include "controllers/permissions/resources.h"
 #include "object/meta.h"
 #include "object/object.h"
 
@@ -186,7 +187,7 @@ static void add_count(struct world *w, struct buf *b, const struct case_section 
     (void)s;
     json_encode(&text, all, 0);
     json_each_member(all, list) n += json_len(&list->val);
-    buf_fmt(b, "%zu in %s KiB", n, text.n <= 512 * 1024 ? "512" : "more than 512");
+    buf_fmt(b, "%zu in %s KiB", n, text.n <= PERMISSION_STATUS_BYTES ? "512" : "more than 512");
 }
 
 static void add_status(struct world *w, struct buf *b, const struct case_section *s)

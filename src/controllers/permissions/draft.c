@@ -55,8 +55,6 @@ void permission_draft_done(struct permission_draft *d)
 
 bool permission_fail(struct permission_draft *d, const char *fmt, ...)
 {
-    if (d->problem.n)
-        return false;
     struct buf b = {.arena = d->a};
     va_list args;
     va_start(args, fmt);

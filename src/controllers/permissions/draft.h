@@ -2,7 +2,7 @@
 /* What: a build under way: the manifests so far, which names they have taken, and the first problem that was met.
  * Owns: the tables of names (heap), until permission_draft_done; all else lives in the arena.
  * Threads: one.
- * Errors: once there is a problem nothing is added any more; functions that can meet one answer false. */
+ * Errors: functions that meet a problem note it and answer false; then the build is at its end. */
 #pragma once
 
 #include "base/map.h"
@@ -63,7 +63,7 @@ void permission_draft_init(struct permission_draft *d, struct arena *a, const st
                            const struct permission_facts *facts);
 void permission_draft_done(struct permission_draft *d);
 
-/* Notes the problem, unless there is one already; false. */
+/* Notes the problem, with which the build ends; false. */
 bool permission_fail(struct permission_draft *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* body: the members besides apiVersion, kind and metadata. It is checked as the managed cluster would; then the manifest is added

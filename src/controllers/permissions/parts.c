@@ -17,6 +17,12 @@
 
 #include <assert.h>
 
+/* Where another part is begun. */
+enum {
+    FULL_BYTES = FLEET_WORK_BYTES / 5 * 4,
+    FULL_MANIFESTS = PERMISSION_PART_MANIFESTS / 5 * 4,
+};
+
 struct part {
     size_t bytes, n;
 };
@@ -91,10 +97,8 @@ static size_t first_guess(const struct part *sum)
 {
     if (sum->bytes <= FLEET_WORK_BYTES && sum->n <= PERMISSION_PART_MANIFESTS)
         return 1;
-    size_t by_bytes = sum->bytes / (FLEET_WORK_BYTES / 5 * 4) + 1;
-    size_t by_count = sum->n / (PERMISSION_PART_MANIFESTS / 5 * 4) + 1;
-    size_t most = by_bytes > by_count ? by_bytes : by_count;
-    return most < 2 ? 2 : most;
+    size_t by_bytes = sum->bytes / FULL_BYTES + 1, by_count = sum->n / FULL_MANIFESTS + 1;
+    return by_bytes > by_count ? by_bytes : by_count;
 }
 
 static bool place_layer(struct split *s, size_t layer, const struct part *sum)
