@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SECOND INT64_C(1000000000)
@@ -36,7 +37,9 @@
 enum {
     CONNECTIONS = 20000, /* the default of the server */
     FILES_KEPT = 128,    /* for everything else: the store, certificates */
-    FEW = 1000,          /* connections: fewer are worth a warning */
+    LOCK_TRIES = 50,     /* to take the locks of a server that was killed, each after */
+    LOCK_PAUSE_NS = 10000000,
+    FEW = 1000, /* connections: fewer are worth a warning */
 };
 
 struct up {
@@ -184,12 +187,21 @@ static size_t connections_max(const struct log *log)
     return n;
 }
 
+/* A server that was killed while it started a child has left its locks to the child, for the instant until that closes them. */
+static int open_pki(struct up *u, const struct pki_options *options, struct err *err)
+{
+    int code;
+    for (int i = 0; (code = pki_open(options, &u->pki, err)) == ERR_CONFLICT && i < LOCK_TRIES; i++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+    return code;
+}
+
 static int open_keys(struct up *u, struct err *err)
 {
     str dir = str_fmt(&u->arena, "%s/pki", u->options.data_dir);
     struct pki_options options = {
         .dir = str_cstr(&u->arena, dir), .clock = clock_system, .hosts = hosts_of(&u->arena, u->options.host)};
-    int code = pki_open(&options, &u->pki, err);
+    int code = open_pki(u, &options, err);
     if (code == ERR_CONFLICT)
         return err_set(err, ERR_CONFLICT, "the data directory %s is in use: another reeve runs on it",
                        u->options.data_dir);
