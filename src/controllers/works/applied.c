@@ -36,6 +36,12 @@ static struct client_ref ref_of(struct visit *v, str subresource)
     return (struct client_ref){.resource = &kind, .name = v->applied_name, .subresource = subresource};
 }
 
+bool applied_is_own(const struct visit *v)
+{
+    str agent = json_text(json_dig(&v->applied, "spec.agentID"));
+    return str_eq(agent, v->w->options.agent_id);
+}
+
 void applied_look(struct visit *v)
 {
     v->applied = json_null();
@@ -83,17 +89,22 @@ static struct json condition(struct visit *v)
     return meta;
 }
 
-/* Somebody took the finalizer off: without it the objects would go with it, one by one, and nobody would know. */
+/* Somebody took the finalizer off: without it the objects would go with it, one by one, and nobody would know. Or it was made by
+ * another agent, in whose place we are. */
 static int hold(struct visit *v, struct err *err)
 {
-    if (object_has_finalizer(&v->applied, S(FLEET_FINALIZER_APPLIED)) || object_is_deleting(&v->applied))
+    bool is_held = object_has_finalizer(&v->applied, S(FLEET_FINALIZER_APPLIED));
+    if ((is_held && applied_is_own(v)) || object_is_deleting(&v->applied))
         return 0;
-    struct json meta = condition(v), body = json_obj();
+    struct json meta = condition(v), body = json_obj(), spec = json_obj();
     const struct json *there = object_finalizers(&v->applied);
     struct json list = json_is_arr(there) ? json_dup(v->a, there) : json_arr();
-    json_push(v->a, &list, json_str(S(FLEET_FINALIZER_APPLIED)));
+    if (!is_held)
+        json_push(v->a, &list, json_str(S(FLEET_FINALIZER_APPLIED)));
     json_add(v->a, &meta, S("finalizers"), list);
+    json_add(v->a, &spec, S("agentID"), json_str(v->w->options.agent_id));
     json_add(v->a, &body, S("metadata"), meta);
+    json_add(v->a, &body, S("spec"), spec);
     return patch(v, (str){0}, body, err);
 }
 
@@ -142,7 +153,8 @@ static int write_list(struct visit *v, struct json list, struct err *err)
 
 static bool is_listed(const struct work_item *item)
 {
-    return item->resource.kind.n && item->report.manifest->strategy != MANIFEST_READ_ONLY && !item->is_twin;
+    bool is_written = item->resource.kind.n && item->report.manifest->strategy != MANIFEST_READ_ONLY && !item->twin;
+    return is_written && (!item->is_refused || item->is_recorded);
 }
 
 int applied_intend(struct visit *v, struct err *err)
@@ -152,7 +164,7 @@ int applied_intend(struct visit *v, struct err *err)
     bool is_new = false;
     for (size_t i = 0; i < v->n; i++) {
         const struct work_item *item = &v->items[i];
-        if (item->is_done || item->is_recorded || !is_listed(item))
+        if (item->is_done || item->is_recorded || item->is_refused || !is_listed(item))
             continue;
         json_push(v->a, &list, applied_entry(v->a, &item->resource, item->namespace, item->name, (str){0}));
         is_new = true;

@@ -8,6 +8,7 @@
  *                                └─ ours ─► patched, applied, or deleted and made anew (roleRef) */
 #include "controllers/garbage/patch.h"
 #include "controllers/works/content.h"
+#include "controllers/works/ignore.h"
 #include "controllers/works/inside.h"
 #include "controllers/works/owners.h"
 #include "object/fleet.h"
@@ -84,19 +85,35 @@ static bool is_labelled(const struct json *live)
     return str_eq(object_label(live, S(FLEET_LABEL_DELIVERED)), S("true"));
 }
 
+/* What is to be applied over what is there: some fields may be others' to change. */
+static int want_over(struct visit *v, const struct work_item *item, const struct json *live, struct json *ret,
+                     struct err *err)
+{
+    const struct manifest *m = item->report.manifest;
+    *ret = item->want;
+    if (m->strategy != MANIFEST_SERVER_SIDE || !json_len(m->ignored))
+        return 0;
+    return ignore_fields(v->a, m, &item->want, live, str_eq(object_annotation(live, S(CONTENT_HASH)), item->hash), ret,
+                         err);
+}
+
 static bool is_settled(struct visit *v, struct work_item *item, const struct json *live)
 {
     struct owners owners = owners_read(v, live);
+    struct json want;
+    if (want_over(v, item, live, &want, NULL) < 0)
+        return false;
     if (object_is_deleting(live) || !owners_are_right(v, item, live) || !is_labelled(live))
         return false;
     if (owners.leader.n)
         return content_means_same(v->a, &item->want, live);
-    return is_create_only(item) || content_is_equal(v->a, &item->want, live);
+    return is_create_only(item) || content_is_equal(v->a, &want, item->hash, live);
 }
 
 void apply_look(struct visit *v, struct work_item *item)
 {
     struct json live;
+    item->is_refused = item->report.reason.n > 0;
     if (!item->resource.kind.n || item->report.manifest->strategy == MANIFEST_READ_ONLY)
         return;
     enum target_answer answer = targets_read(v->w->targets, v->a, &item->resource, item->namespace, item->name, &live);
@@ -131,7 +148,7 @@ static int post(struct visit *v, struct work_item *item, const struct json *obje
 static int create(struct visit *v, struct work_item *item, const struct json *keep, struct err *err)
 {
     bool is_applied = !content_is_rbac(&item->want) && !is_create_only(item);
-    struct json object = content_object(v->a, &item->want, is_applied);
+    struct json object = content_object(v->a, &item->want, is_applied ? item->hash : (str){0});
     struct json *meta = meta_of(v->a, &object);
     static const char *const notes[] = {"labels", "annotations"};
     for (size_t i = 0; keep && i < sizeof notes / sizeof notes[0]; i++) {
@@ -228,7 +245,12 @@ static int apply(struct visit *v, struct work_item *item, const struct json *liv
     const struct manifest *m = item->report.manifest;
     struct client_ref ref = ref_of(item);
     struct client_write_options options = options_of(item);
-    struct json object = content_object(v->a, &item->want, true), removals, now;
+    struct json want, removals, now;
+    if (want_over(v, item, live, &want, err) < 0) {
+        refuse(item, S(REPORT_IGNORE_FIELDS), str_dup(v->a, str_of(err->msg)));
+        return 0;
+    }
+    struct json object = content_object(v->a, &want, item->hash);
     struct json *meta = meta_of(v->a, &object), owners = owners_next(v, item, live, false);
     options.force = m->strategy == MANIFEST_UPDATE || m->is_forced;
     json_set(v->a, meta, S("uid"), json_str(object_uid(live)));
@@ -370,7 +392,7 @@ void apply_item(struct visit *v, struct work_item *item)
     struct err err = {0};
     if (!item->resource.kind.n)
         return;
-    if (item->report.manifest->strategy == MANIFEST_READ_ONLY || item->report.reason.n || item->is_twin) {
+    if (item->report.manifest->strategy == MANIFEST_READ_ONLY || item->report.reason.n || item->twin) {
         if (item->report.presence == REPORT_UNKNOWN || item->report.manifest->strategy == MANIFEST_READ_ONLY)
             look_at_foreign(v, item);
         return;

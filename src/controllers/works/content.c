@@ -75,11 +75,6 @@ struct json content_want(struct arena *a, const struct manifest *m, str namespac
     return want;
 }
 
-bool content_is_same_want(const struct json *a, const struct json *b)
-{
-    return json_equal(a, b);
-}
-
 /* ---- What it means. ---- */
 
 static const struct kind *rbac_of(const struct json *object)
@@ -114,7 +109,7 @@ static bool is_same(const struct json *want, const struct json *live, size_t i)
 bool content_means_same(struct arena *a, const struct json *want, const struct json *live)
 {
     if (!content_is_rbac(want)) {
-        struct json object = content_object(a, want, false);
+        struct json object = content_object(a, want, (str){0});
         return applyset_is_equal(a, &object, live);
     }
     struct json l = stored_form(a, want), r = stored_form(a, live);
@@ -176,7 +171,7 @@ static struct json changed_metadata(struct arena *a, const struct json *want, co
     return meta;
 }
 
-bool content_is_equal(struct arena *a, const struct json *want, const struct json *live)
+bool content_is_equal(struct arena *a, const struct json *want, str hash, const struct json *live)
 {
     bool is_rbac = content_is_rbac(want);
     struct json meta = changed_metadata(a, want, live, !is_rbac);
@@ -184,7 +179,7 @@ bool content_is_equal(struct arena *a, const struct json *want, const struct jso
         return false;
     if (is_rbac)
         return content_means_same(a, want, live);
-    struct json object = content_object(a, want, true);
+    struct json object = content_object(a, want, hash);
     return applyset_is_equal(a, &object, live);
 }
 
@@ -213,12 +208,12 @@ bool content_removals(struct arena *a, const struct json *want, const struct jso
 
 /* ---- As it is sent. ---- */
 
-static str hash_of(struct arena *a, const struct json *object)
+str content_hash(struct arena *a, const struct json *want)
 {
     enum { KEPT = 16 };
     unsigned char digest[EVP_MAX_MD_SIZE];
     struct buf text = {.arena = a}, hex = {.arena = a};
-    json_encode(&text, object, JSON_SORTED);
+    json_encode(&text, want, JSON_SORTED);
     if (EVP_Digest(text.p, text.n, digest, NULL, EVP_sha256(), NULL) != 1)
         abort(); /* out of memory */
     for (size_t i = 0; i < KEPT; i++)
@@ -238,7 +233,7 @@ static struct json without_removals(struct arena *a, const struct json *values)
     return kept;
 }
 
-struct json content_object(struct arena *a, const struct json *want, bool with_hash)
+struct json content_object(struct arena *a, const struct json *want, str hash)
 {
     struct json object = json_dup_top(a, want), meta = json_dup_top(a, object_meta(want));
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
@@ -247,10 +242,10 @@ struct json content_object(struct arena *a, const struct json *want, bool with_h
         if (json_len(&kept))
             json_add(a, &meta, str_of(notes[i]), kept);
     }
-    if (with_hash) {
+    if (hash.n) {
         const struct json *there = json_get(&meta, S("annotations"));
         struct json annotations = json_is_obj(there) ? json_dup_top(a, there) : json_obj();
-        json_set(a, &annotations, S(CONTENT_HASH), json_str(hash_of(a, want)));
+        json_set(a, &annotations, S(CONTENT_HASH), json_str(hash));
         json_set(a, &meta, S("annotations"), annotations);
     }
     json_set(a, &object, S("metadata"), meta);

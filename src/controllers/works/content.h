@@ -15,18 +15,19 @@
 
 /* Without status, uid, version and the like, without what is said to the agent alone, with FLEET_LABEL_DELIVERED. */
 struct json content_want(struct arena *a, const struct manifest *m, str namespace);
-bool content_is_same_want(const struct json *a, const struct json *b);
 /* One of the four, to which the following apply. */
 bool content_is_rbac(const struct json *want);
 /* It means the same: rules, subjects and so on; metadata is not looked at. */
 bool content_means_same(struct arena *a, const struct json *want, const struct json *live);
 /* roleRef differs: it cannot be changed. */
 bool content_needs_recreation(struct arena *a, const struct json *want, const struct json *live);
-/* The meaning and what is wanted of labels and annotations is there. */
-bool content_is_equal(struct arena *a, const struct json *want, const struct json *live);
+/* The meaning and what is wanted of labels and annotations is there; of other kinds all that is wanted, and the hash. */
+bool content_is_equal(struct arena *a, const struct json *want, str hash, const struct json *live);
 /* A merge patch without preconditions, from live to want; ownerReferences are the caller's. */
 struct json content_patch(struct arena *a, const struct json *want, const struct json *live);
-/* To be created, or applied: without keys that ask for removal; a hash if it is to be applied. */
-struct json content_object(struct arena *a, const struct json *want, bool with_hash);
+/* To be created, or applied: without keys that ask for removal; with the hash, unless that is empty. */
+struct json content_object(struct arena *a, const struct json *want, str hash);
+/* Of a manifest as it is wanted: it changes when anything in it does. */
+str content_hash(struct arena *a, const struct json *want);
 /* A merge patch that takes labels and annotations away whose removal is asked for; false: there are none. */
 bool content_removals(struct arena *a, const struct json *want, const struct json *live, struct json *ret);

@@ -83,7 +83,10 @@ static void add_manifest(struct expansion *e, const struct manifest *m)
 {
     struct client_resource resource = {0};
     struct err err;
-    (void)targets_resource(e->v->w->targets, e->v->a, object_api_version(m->object), m->kind, &resource, &err);
+    if (m->version.n && m->kind.n)
+        (void)targets_resource(e->v->w->targets, e->v->a, object_api_version(m->object), m->kind, &resource, &err);
+    if (!resource.kind.n && m->version.n && m->kind.n && e->code == 0) /* a definition may be on its way */
+        e->code = err_set(&e->err, ERR_NOT_FOUND, "%.*s", STR(m->problem));
     if (m->problem.n)
         refuse(add(e, m, &resource, m->namespace), m->problem);
     else if (m->selector && !resource.namespaced)
@@ -104,11 +107,9 @@ static str key_of(struct arena *a, str group, str plural, str namespace, str nam
 /* Two manifests that come to one object: the first stays, and the other is content if it is the same. */
 static void meet(struct visit *v, struct work_item *item, const struct work_item *first)
 {
-    if (content_is_same_want(&item->want, &first->want)) {
-        item->is_twin = true;
+    item->twin = first;
+    if (json_equal(&item->want, &first->want))
         return;
-    }
-    item->is_twin = true;
     item->report.reason = S(REPORT_CONFLICT);
     item->report.problem = str_fmt(v->a, "%.*s \"%.*s\" is in this work already, with other content",
                                    STR(item->resource.kind), STR(item->name));
@@ -134,6 +135,8 @@ static void finish(struct visit *v)
         item->is_orphaned =
             manifest_is_orphaned(&v->work, item->resource.group, item->resource.plural, item->namespace, item->name);
         item->want = content_want(v->a, item->report.manifest, item->namespace);
+        if (!content_is_rbac(&item->want))
+            item->hash = content_hash(v->a, &item->want);
         const struct work_item *first = map_get(&known, key);
         if (first && !item->report.reason.n)
             meet(v, item, first);

@@ -22,16 +22,21 @@ struct telling {
 
 /* ---- Handing over. ---- */
 
-void hub_tell(struct works *w, str work, const struct json *facts)
+/* What the hub has already is not told again, nor what was to be told before. */
+void hub_tell(struct visit *v, const struct json *facts)
 {
+    struct json next = report_status(v->a, &v->work, facts, &v->r->clock);
+    bool is_known = json_equal(&next, json_get(&v->work, S("status")));
     struct buf text = {0};
-    json_encode(&text, facts, 0);
-    struct memo *memo = memo_take(w->memos, work);
+    if (!is_known)
+        json_encode(&text, facts, 0);
+    struct memo *memo = memo_take(v->w->memos, v->name);
     free(memo->facts);
     memo->facts = text.p;
     memo->n_facts = text.n;
-    memo_give(w->memos);
-    control_enqueue(w->reports, (str){0}, work);
+    memo_give(v->w->memos);
+    if (!is_known)
+        control_enqueue(v->w->reports, (str){0}, v->name);
 }
 
 void hub_release(struct works *w, str work)
@@ -42,7 +47,7 @@ void hub_release(struct works *w, str work)
     control_enqueue(w->reports, (str){0}, work);
 }
 
-/* Takes them, unless newer ones come meanwhile they are put back after a failure. */
+/* After a failure they are put back, unless newer ones have come. */
 static str take_facts(struct telling *t)
 {
     struct memo *memo = memo_take(t->w->memos, t->r->name);

@@ -44,14 +44,16 @@ struct work_item {
     struct report_entry report;
     struct client_resource resource; /* kind empty: nobody knows it */
     str namespace, name;
-    bool is_orphaned; /* stays when the work goes */
-    bool is_recorded; /* the AppliedManifestWork names it */
-    bool is_done;     /* nothing is to be written */
-    bool is_twin;     /* of another item of this work, with the same content */
-    str recorded;     /* the uid that it names */
-    str uid;          /* of what is there and ours; empty: nothing is, or it is not known */
-    struct json want; /* without owner */
-    struct json live; /* null: not known, or not there */
+    bool is_orphaned;             /* stays when the work goes */
+    bool is_recorded;             /* the AppliedManifestWork names it */
+    bool is_done;                 /* nothing is to be written */
+    const struct work_item *twin; /* of this work, that comes to the same object; NULL: none */
+    bool is_refused;              /* before anything was tried */
+    str hash;                     /* of kinds that are applied by the server */
+    str recorded;                 /* the uid that it names */
+    str uid;                      /* of what is there and ours; empty: nothing is, or it is not known */
+    struct json want;             /* without owner */
+    struct json live;             /* null: not known, or not there */
 };
 
 /* One visit. */
@@ -85,8 +87,8 @@ void visit_again(struct visit *v, int64_t after_ns);
 /* ---- hub.c ---- */
 
 int works_report(void *ctx, struct reconcile *r, struct err *err);
-/* Hands facts over, to be told to the hub. */
-void hub_tell(struct works *w, str work, const struct json *facts);
+/* Hands facts over, to be told to the hub where they differ from what that has. */
+void hub_tell(struct visit *v, const struct json *facts);
 /* Nothing of a work that is being deleted is left here. */
 void hub_release(struct works *w, str work);
 
@@ -97,6 +99,8 @@ str applied_name(struct arena *a, const struct works *w, str work);
 bool applied_work_of(const struct works *w, str name, str *ret_work);
 /* Of this agent, for another address of the hub. */
 bool applied_is_left(const struct works *w, const struct json *applied);
+/* v->applied was made by this agent. */
+bool applied_is_own(const struct visit *v);
 /* Reads what is known into v->applied; null when there is none. */
 void applied_look(struct visit *v);
 /* Makes it if there is none. */

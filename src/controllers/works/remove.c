@@ -27,7 +27,8 @@ struct surplus {
 
 struct removal {
     struct visit *v;
-    struct map wanted; /* key → work_item */
+    struct map wanted; /* key → something */
+    struct map open;   /* group and name → a manifest of whose objects not all is known */
     VEC(struct surplus) list;
     struct json pending;
 };
@@ -39,17 +40,15 @@ static str key_of(struct arena *a, const struct client_resource *r, str namespac
 
 /* ---- What is not wanted. ---- */
 
-/* A manifest whose kind nobody knows now, or whose namespaces, may be what this object was made from. */
-static bool may_be_wanted(const struct visit *v, const struct client_resource *r, str name)
+/* A manifest whose kind nobody knows now, or whose namespaces, may be what an object was made from. */
+static bool is_open(const struct work_item *item)
 {
-    for (size_t i = 0; i < v->n; i++) {
-        const struct work_item *item = &v->items[i];
-        bool is_open =
-            !item->resource.kind.n || (item->report.manifest->selector && item->report.reason.n && !item->namespace.n);
-        if (is_open && str_eq(item->report.manifest->group, r->group) && str_eq(item->name, name))
-            return true;
-    }
-    return false;
+    return !item->resource.kind.n || (item->report.manifest->selector && item->report.reason.n && !item->namespace.n);
+}
+
+static str open_key(struct arena *a, str group, str name)
+{
+    return str_fmt(a, "%.*s/%.*s", STR(group), STR(name));
 }
 
 static void add(struct removal *m, const struct client_resource *resource, str namespace, str name, str uid)
@@ -58,7 +57,7 @@ static void add(struct removal *m, const struct client_resource *resource, str n
     if (map_get(&m->wanted, key))
         return;
     map_set(&m->wanted, key, m); /* once */
-    if (may_be_wanted(m->v, resource, name))
+    if (map_get(&m->open, open_key(m->v->a, resource->group, name)))
         json_push(m->v->a, &m->pending, applied_entry(m->v->a, resource, namespace, name, uid));
     else
         *vec_push(m->v->a, &m->list) = (struct surplus){*resource, namespace, name, uid, m->list.n};
@@ -68,10 +67,13 @@ static void gather(struct removal *m)
 {
     struct visit *v = m->v;
     struct target_found *found;
-    for (size_t i = 0; i < v->n; i++)
-        if (v->items[i].resource.kind.n)
-            map_set(&m->wanted, key_of(v->a, &v->items[i].resource, v->items[i].namespace, v->items[i].name),
-                    &v->items[i]);
+    for (size_t i = 0; i < v->n; i++) {
+        struct work_item *item = &v->items[i];
+        if (is_open(item))
+            map_set(&m->open, open_key(v->a, item->report.manifest->group, item->name), item);
+        else
+            map_set(&m->wanted, key_of(v->a, &item->resource, item->namespace, item->name), item);
+    }
     json_each_item(json_dig(&v->applied, "status.appliedResources"), entry)
     {
         str namespace = json_get_text(entry, S("namespace"));
@@ -220,6 +222,7 @@ int remove_surplus(struct visit *v, struct json *ret_pending, struct err *err)
         }
     }
     map_done(&m.wanted);
+    map_done(&m.open);
     *ret_pending = m.pending;
     return first;
 }

@@ -110,18 +110,29 @@ static void check_executor(struct visit *v)
 static void tell(struct visit *v)
 {
     struct report_entry *entries = ARENA_ARRAY(v->a, struct report_entry, v->n);
-    for (size_t i = 0; i < v->n; i++)
-        entries[i] = v->items[i].report;
+    for (size_t i = 0; i < v->n; i++) {
+        const struct work_item *item = &v->items[i];
+        entries[i] = item->report;
+        if (item->twin) { /* there is one object, and what became of it is known by now */
+            entries[i].presence = item->twin->report.presence;
+            entries[i].unknown = item->twin->report.unknown;
+            entries[i].live = item->twin->report.live;
+        }
+        if (item->twin && !entries[i].reason.n) {
+            entries[i].reason = item->twin->report.reason;
+            entries[i].problem = item->twin->report.problem;
+        }
+    }
     struct json facts = report_facts(v->a, &v->work, entries, v->n);
-    hub_tell(v->w, v->name, &facts);
+    hub_tell(v, &facts);
 }
 
 static void remember(struct visit *v)
 {
     bool selects = false;
-    for (size_t i = 0; i < json_len(json_dig(&v->work, "spec.workload.manifests")) && !selects; i++) {
-        const struct json *m = &json_dig(&v->work, "spec.workload.manifests")->items[i];
-        selects = json_get(object_annotations(m), S(FLEET_ANNOTATION_SELECTOR)) != NULL;
+    json_each_item(json_dig(&v->work, "spec.workload.manifests"), m)
+    {
+        selects |= json_get(object_annotations(m), S(FLEET_ANNOTATION_SELECTOR)) != NULL;
     }
     struct memo *memo = memo_take(v->w->memos, v->name);
     memo->selects = selects;
@@ -157,10 +168,26 @@ static int apply_all(struct visit *v, struct err *err)
     return code;
 }
 
+/* Its AppliedManifestWork cannot have a name. */
+static int refuse_name(struct visit *v, struct err *err)
+{
+    int code = expand_work(v, err);
+    for (size_t i = 0; i < v->n; i++) {
+        v->items[i].report.reason = S(REPORT_FAILED);
+        v->items[i].report.problem =
+            str_fmt(v->a, "the name of the ManifestWork has more than %d characters", FLEET_WORK_NAME);
+    }
+    if (code == 0)
+        tell(v);
+    return code;
+}
+
 /* What is wrong with one object stands in the facts; it is tried again later and later, with all others left as they are. */
 static int keep(struct visit *v, struct err *err)
 {
     struct json pending;
+    if (v->name.n > FLEET_WORK_NAME)
+        return refuse_name(v, err);
     remember(v); /* before namespaces are looked at: whoever comes then is told of */
     int code = applied_ensure(v, err);
     if (code < 0)
@@ -219,7 +246,7 @@ int visit_take_back(struct visit *v, struct err *err)
 static int leave(struct visit *v, struct err *err)
 {
     struct json facts = report_leaving(v->a);
-    hub_tell(v->w, v->name, &facts);
+    hub_tell(v, &facts);
     int code = json_is_null(&v->applied) ? 0 : visit_take_back(v, err);
     if (code == 0 && json_is_null(&v->applied)) {
         v->r->again_ns = 0;
@@ -267,6 +294,8 @@ static int evict(struct visit *v, struct err *err)
     int code = 0;
     if (object_is_deleting(&v->applied))
         return visit_take_back(v, err);
+    if (!applied_is_own(v))
+        return 0; /* it is another agent's to know */
     str started = json_text(json_dig(&v->applied, "status.evictionStartTime"));
     if (is_in_future(v, started, &started_s)) {
         struct json time = meta_now(v->a, &v->r->clock);

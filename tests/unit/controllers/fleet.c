@@ -157,6 +157,21 @@ void fleet_settle(struct fleet *f)
     assert_int_equal(quiet, QUIET);
 }
 
+bool fleet_run_writes(struct fleet *f, size_t n)
+{
+    int quiet = 0;
+    for (int i = 0; i < TURNS && quiet < QUIET; i++) {
+        if (fake_writes(f->hub) + fake_writes(f->managed) >= n)
+            return true;
+        loop_turn(f->loop, TURN_NS / 4);
+        bool is_busy = sum_of(f, S("workqueue_depth{")) || sum_of(f, S("controller_runtime_active_workers{"));
+        quiet = is_busy ? 0 : quiet + 1;
+        if (!is_busy)
+            clock_fake_advance(&f->time, SECOND / 100);
+    }
+    return false;
+}
+
 void fleet_pass(struct fleet *f, int seconds)
 {
     int step = seconds > 10 ? seconds / 10 : 1;
@@ -295,6 +310,19 @@ struct json fleet_get(struct fleet *f, const char *object)
     if (!fake_get(f->managed, &f->arena, fleet_path(f, object), &o))
         fail_msg("there is no %s", object);
     return o;
+}
+
+const char *fleet_verb(struct fleet *f, const char *role)
+{
+    struct json o = fleet_get(f, role);
+    const struct json *rules = json_get(&o, S("rules"));
+    return json_len(rules) ? str_cstr(&f->arena, json_text(&json_get(&rules->items[0], S("verbs"))->items[0])) : "none";
+}
+
+size_t fleet_owners(struct fleet *f, const char *object)
+{
+    struct json o = fleet_get(f, object);
+    return json_len(object_owners(&o));
 }
 
 /* sha256 of HUB_URL: by another's hand, so that it is known not to change. */

@@ -8,6 +8,7 @@
 
 #include "client/fake.h"
 #include "controllers/works/works.h"
+#include "object/fleet.h"
 
 #define SECOND INT64_C(1000000000)
 #define CLUSTER "cluster1"
@@ -34,6 +35,8 @@ int fleet_tear_down(void **state);
 void fleet_start(struct fleet *f);
 /* As kill -9, but for the threads: nothing that it knows is left, the servers are as they were. */
 void fleet_kill(struct fleet *f);
+/* Runs until the agent has sent so many writes in all, or has nothing to do: false. */
+bool fleet_run_writes(struct fleet *f, size_t n);
 /* Until nobody has anything to do now. */
 void fleet_settle(struct fleet *f);
 void fleet_pass(struct fleet *f, int seconds);
@@ -60,6 +63,10 @@ struct json fleet_applied(struct fleet *f, const char *work);
 const char *fleet_applied_path(struct fleet *f, const char *work);
 /* A copy with one part put in its place: 'metadata.labels' and so on. */
 void fleet_edit(struct fleet *f, struct fake *server, const char *path, const char *field, const char *value);
+
+/* The first verb of its first rule. */
+const char *fleet_verb(struct fleet *f, const char *role);
+size_t fleet_owners(struct fleet *f, const char *object);
 
 /* ---- What a work says. ---- */
 

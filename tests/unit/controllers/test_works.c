@@ -9,33 +9,9 @@
 
 #include <cmocka.h>
 
-#include "fleet.h"
+#include "manifests.h"
 #include "object/fleet.h"
 #include "object/object.h"
-
-#define ROLE(name, verbs)                                                                                         \
-    "{'apiVersion':'" RBAC "/v1','kind':'ClusterRole','metadata':{'name':'" name "'},'rules':[{'apiGroups':['']," \
-    "'resources':['pods'],'verbs':[" verbs "]}]}"
-#define BINDING(name, role)                                                                              \
-    "{'apiVersion':'" RBAC "/v1','kind':'ClusterRoleBinding','metadata':{'name':'" name "'},'roleRef':{" \
-    "'apiGroup':'" RBAC "','kind':'ClusterRole','name':'" role "'},'subjects':[{'kind':'Group','name':'g'}]}"
-#define IN_NAMESPACE(ns, name)                                                                                 \
-    "{'apiVersion':'" RBAC "/v1','kind':'Role','metadata':{'name':'" name "','namespace':'" ns "'},'rules':[{" \
-    "'apiGroups':[''],'resources':['pods'],'verbs':['get']}]}"
-#define SELECTED(name, selector)                                          \
-    "{'apiVersion':'" RBAC "/v1','kind':'Role','metadata':{'name':'" name \
-    "','annotations':{'" FLEET_ANNOTATION_SELECTOR "':'" selector         \
-    "'}},'rules':[{'apiGroups':[''],'resources':['pods'],'verbs':['get']}]}"
-
-#define COMPLETE "True AppliedManifestWorkComplete: Apply manifest work complete"
-#define DONE "True AppliedManifestComplete: Apply manifest complete"
-
-static str verb_of(struct fleet *f, const char *role)
-{
-    struct json o = fleet_get(f, role);
-    const struct json *rules = json_get(&o, S("rules"));
-    return json_len(rules) ? json_text(&json_get(&rules->items[0], S("verbs"))->items[0]) : S("none");
-}
 
 #define assert_text(s, text) assert_string_equal(str_cstr(&f->arena, (s)), (text))
 
@@ -94,7 +70,7 @@ static void test_follows_changes(void **state)
     fleet_settle(f);
     fleet_manifests(f, "w", ROLE("r", "'list'"));
     fleet_settle(f);
-    assert_text(verb_of(f, "clusterroles/r"), "list");
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "list");
     assert_false(fleet_has(f, "clusterroles/s"));
     struct json applied = fleet_applied(f, "w");
     assert_int_equal(json_len(json_dig(&applied, "status.appliedResources")), 1);
@@ -125,7 +101,7 @@ static void test_repairs_edits(void **state)
     struct json before = fleet_get_work(f, "w");
     fleet_edit(f, f->managed, fleet_path(f, "clusterroles/r"), "rules", "[]");
     fleet_settle(f);
-    assert_text(verb_of(f, "clusterroles/r"), "get");
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "get");
     fleet_edit(f, f->managed, fleet_path(f, "clusterroles/r"), "aggregationRule", "{'clusterRoleSelectors':[]}");
     fleet_settle(f);
     struct json role = fleet_get(f, "clusterroles/r");
@@ -194,8 +170,8 @@ static void test_leaves_foreign_objects_alone(void **state)
     fleet_start(f);
     fleet_manifests(f, "w", ROLE("r", "'get'") "," ROLE("s", "'get'"));
     fleet_settle(f);
-    assert_text(verb_of(f, "clusterroles/r"), "watch");
-    assert_text(verb_of(f, "clusterroles/s"), "get");
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "watch");
+    assert_string_equal(fleet_verb(f, "clusterroles/s"), "get");
     assert_string_equal(fleet_condition(f, "w", "Applied"),
                         "False AppliedManifestWorkFailed: Failed to apply manifest work");
     assert_string_equal(
@@ -246,6 +222,380 @@ static void test_makes_bindings_anew_whose_role_changes(void **state)
                 str_cstr(&f->arena, object_uid(&after)));
 }
 
+/* ---- Strategies. ---- */
+
+#define WITH(strategy, manifests)                               \
+    "{'manifestConfigs':[{'resourceIdentifier':{'group':'" RBAC \
+    "','resource':'clusterroles','name':'r','namespace':''},"   \
+    "'updateStrategy':{" strategy "}}],'workload':{'manifests':[" manifests "]}}"
+
+static void test_creates_only(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_work(f, "w", WITH("'type':'CreateOnly'", ROLE("r", "'get'")));
+    fleet_settle(f);
+    fleet_work(f, "w", WITH("'type':'CreateOnly'", ROLE("r", "'list'")));
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "get");
+    assert_string_equal(fleet_condition(f, "w", "Applied"), COMPLETE);
+    assert_true(fake_remove(f->managed, fleet_path(f, "clusterroles/r")));
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "list");
+}
+
+static void test_only_reads(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_work(f, "w", WITH("'type':'ReadOnly'", ROLE("r", "'get'")));
+    fleet_settle(f);
+    assert_false(fleet_has(f, "clusterroles/r"));
+    assert_string_equal(fleet_manifest_condition(f, "w", 0, "Applied"), DONE);
+    assert_string_equal(fleet_manifest_condition(f, "w", 0, "Available"),
+                        "False ResourceNotAvailable: Resource is not available");
+    assert_string_equal(fleet_condition(f, "w", "Available"),
+                        "False ResourcesNotAvailable: 1 of 1 resources are not available");
+    fleet_put(f, f->managed, ROLE("r", "'watch'"));
+    fleet_pass(f, 30);
+    assert_string_equal(fleet_manifest_condition(f, "w", 0, "Available"),
+                        "True ResourceAvailable: Resource is available");
+    assert_int_equal(fleet_owners(f, "clusterroles/r"), 0);
+    fleet_delete_work(f, "w");
+    fleet_settle(f);
+    assert_false(fleet_has_work(f, "w"));
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "watch");
+}
+
+static void test_says_who_stands_in_the_way_of_an_apply(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_put(
+        f, f->managed,
+        "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'m','namespace':'a','labels':{'" FLEET_LABEL_DELIVERED
+        "':'true'}},'data':{'k':'theirs'}}");
+    fake_fault(f->managed,
+               &(struct fake_fault){.type = FAKE_ANSWER,
+                                    .method = S("PATCH"),
+                                    .prefix = S("/api/v1/namespaces/a/configmaps/m?fieldManager=work-agent"),
+                                    .status = 409});
+    fleet_work(
+        f, "w",
+        "{'manifestConfigs':[{'resourceIdentifier':{'group':'','resource':'configmaps','name':'m','namespace':'a'},"
+        "'updateStrategy':{'type':'ServerSideApply'}}],'workload':{'manifests':[{'apiVersion':'v1','kind':'ConfigMap',"
+        "'metadata':{'name':'m','namespace':'a'},'data':{'k':'ours'}}]}}");
+    fleet_settle(f);
+    assert_string_equal(fleet_condition(f, "w", "Applied"), FAILED);
+    assert_non_null(
+        strstr(fleet_manifest_condition(f, "w", 0, "Applied"), "False AppliedManifestFailed: Failed to apply"));
+    fake_heal(f->managed);
+    fleet_pass(f, 20);
+    assert_string_equal(fleet_condition(f, "w", "Applied"), COMPLETE);
+}
+
+static void test_applies_other_kinds(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_manifests(f, "w",
+                    "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'m','namespace':'a','uid':'u',"
+                    "'resourceVersion':'77'},'data':{'k':'v'}}");
+    fleet_settle(f);
+    struct json map = fleet_get(f, "configmaps/a/m");
+    assert_text(json_text(json_dig(&map, "data.k")), "v");
+    assert_int_equal(json_len(object_owners(&map)), 1);
+    fleet_edit(f, f->managed, fleet_path(f, "configmaps/a/m"), "data.k", "'other'");
+    fleet_settle(f);
+    map = fleet_get(f, "configmaps/a/m");
+    assert_text(json_text(json_dig(&map, "data.k")), "v");
+    fake_log_clear(f->managed);
+    fleet_pass(f, 3600);
+    assert_int_equal(fake_writes(f->managed), 0);
+    fleet_delete_work(f, "w");
+    fleet_settle(f);
+    assert_false(fleet_has(f, "configmaps/a/m"));
+    size_t watches = fake_watches(f->managed);
+    fleet_pass(f, 3600);
+    assert_int_equal(fake_watches(f->managed), watches - 1); /* of ConfigMaps: nobody needs it any more */
+}
+
+static void test_delivers_kinds_that_it_has_to_ask_for(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_manifests(f, "w", "{'apiVersion':'example.com/v1','kind':'Widget','metadata':{'name':'x','namespace':'a'}}");
+    fleet_settle(f);
+    assert_string_equal(
+        fleet_manifest_condition(f, "w", 0, "Applied"),
+        "False AppliedManifestFailed: Failed to apply manifest: no matches for kind \"Widget\" in version "
+        "\"example.com/v1\"");
+    assert_string_equal(fleet_manifest_condition(f, "w", 0, "Available"),
+                        "Unknown IncompleteResourceMeta: Resource meta is incomplete");
+    fleet_put(
+        f, f->managed,
+        "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{'name':"
+        "'widgets.example.com'},'spec':{'group':'example.com','scope':'Namespaced','names':{'plural':'widgets','kind':"
+        "'Widget','singular':'widget','listKind':'WidgetList'},'versions':[{'name':'v1','served':true,'storage':true,"
+        "'schema':{'openAPIV3Schema':{'type':'object'}}}]},'status':{'conditions':[{'type':'Established','status':"
+        "'True'}],'acceptedNames':{'plural':'widgets','kind':'Widget'},'storedVersions':['v1']}}");
+    fleet_pass(f, 120);
+    struct json o;
+    assert_true(fake_get(f->managed, &f->arena, "/apis/example.com/v1/namespaces/a/widgets/x", &o));
+    assert_string_equal(fleet_condition(f, "w", "Applied"), COMPLETE);
+}
+
+/* ---- What stays. ---- */
+
+static void test_orphans(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_work(
+        f, "w",
+        "{'deleteOption':{'propagationPolicy':'SelectivelyOrphan','selectivelyOrphans':{'orphaningRules':[{'group':"
+        "'" RBAC "','resource':'clusterroles','name':'r','namespace':''}]}},'workload':{'manifests':[" ROLE(
+            "r", "'get'") "," ROLE("s", "'get'") "]}}");
+    fleet_settle(f);
+    assert_int_equal(fleet_owners(f, "clusterroles/r"), 0);
+    assert_int_equal(fleet_owners(f, "clusterroles/s"), 1);
+    fleet_edit(f, f->managed, fleet_path(f, "clusterroles/r"), "rules", "[]"); /* repaired all the same */
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "get");
+    fleet_delete_work(f, "w");
+    fleet_settle(f);
+    assert_false(fleet_has_work(f, "w"));
+    assert_true(fleet_has(f, "clusterroles/r"));
+    assert_false(fleet_has(f, "clusterroles/s"));
+}
+
+static void test_orphans_when_told_at_the_last_moment(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_manifests(f, "w", ROLE("r", "'get'"));
+    fleet_settle(f);
+    fleet_edit(f, f->hub, "/apis/work.open-cluster-management.io/v1/namespaces/" CLUSTER "/manifestworks/w",
+               "spec.deleteOption", "{'propagationPolicy':'Orphan'}");
+    fleet_delete_work(f, "w");
+    fleet_settle(f);
+    assert_false(fleet_has_work(f, "w"));
+    assert_int_equal(fleet_owners(f, "clusterroles/r"), 0);
+}
+
+static void test_cleans_what_is_orphaned_no_longer(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_work(f, "w",
+               "{'deleteOption':{'propagationPolicy':'Orphan'},'workload':{'manifests':[" ROLE("r", "'get'") "]}}");
+    fleet_settle(f);
+    fleet_manifests(f, "w", ROLE("r", "'get'"));
+    fleet_settle(f);
+    assert_int_equal(fleet_owners(f, "clusterroles/r"), 1);
+    fleet_delete_work(f, "w");
+    fleet_settle(f);
+    assert_false(fleet_has(f, "clusterroles/r"));
+}
+
+static void test_waits_for_what_goes_slowly(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_manifests(f, "w", ROLE("r", "'get'"));
+    fleet_settle(f);
+    fleet_edit(f, f->managed, fleet_path(f, "clusterroles/r"), "metadata.finalizers", "['example.com/slow']");
+    fleet_settle(f);
+    fleet_delete_work(f, "w");
+    fleet_pass(f, 10);
+    assert_true(fleet_has_work(f, "w"));
+    assert_string_equal(fleet_condition(f, "w", "Deleting"), "True WorkDeleting: ManifestWork is being deleted");
+    assert_true(fleet_has_applied(f, "w"));
+    assert_true(fake_remove(f->managed, fleet_path(f, "clusterroles/r")));
+    fleet_settle(f);
+    assert_false(fleet_has_applied(f, "w"));
+    assert_false(fleet_has_work(f, "w"));
+}
+
+/* ---- Whose it is, again. ---- */
+
+static void test_adopts_when_told(void **state)
+{
+    struct fleet *f = *state;
+    fleet_put(f, f->managed, ROLE("r", "'watch'"));
+    fleet_start(f);
+    fleet_manifests(f, "w",
+                    "{'apiVersion':'" RBAC
+                    "/v1','kind':'ClusterRole','metadata':{'name':'r','annotations':{'" FLEET_ANNOTATION_ADOPT
+                    "':'true'}},'rules':[{'apiGroups':[''],'resources':['pods'],'verbs':['get']}]}");
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "get");
+    assert_int_equal(fleet_owners(f, "clusterroles/r"), 1);
+}
+
+static void test_first_come_stays(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_manifests(f, "w", ROLE("r", "'get'"));
+    fleet_settle(f);
+    fleet_manifests(f, "x", ROLE("r", "'list'"));
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "get");
+    assert_string_equal(
+        fleet_manifest_condition(f, "x", 0, "Applied"),
+        "False Conflict: Failed to apply manifest: ClusterRole \"r\" is delivered by ManifestWork \"w\" with "
+        "other content");
+    assert_string_equal(fleet_condition(f, "w", "Applied"), COMPLETE);
+    fleet_delete_work(f, "w");
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "list");
+    assert_string_equal(fleet_condition(f, "x", "Applied"), COMPLETE);
+}
+
+/* Sharers do not fight: the first leads, and the other says that it differs. */
+static void test_sharers_do_not_fight(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_manifests(f, "w", ROLE("r", "'get'"));
+    fleet_settle(f);
+    fleet_manifests(f, "x", ROLE("r", "'get'"));
+    fleet_settle(f);
+    fleet_manifests(f, "w", ROLE("r", "'list'"));
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "list");
+    assert_string_equal(fleet_condition(f, "x", "Applied"), FAILED);
+    fleet_manifests(f, "x", ROLE("r", "'list'"));
+    fleet_settle(f);
+    assert_string_equal(fleet_condition(f, "x", "Applied"), COMPLETE);
+    assert_int_equal(fleet_owners(f, "clusterroles/r"), 2);
+}
+
+#define PART(name, verb)                                                                                 \
+    "{'apiVersion':'work.open-cluster-management.io/v1','kind':'ManifestWork','metadata':{'name':'" name \
+    "','namespace':'" CLUSTER                                                                            \
+    "','generation':1,'ownerReferences':[{'apiVersion':'x/v1','kind':'ClusterPermission','name':"        \
+    "'p','uid':'u-p','controller':true}]},'spec':{'workload':{'manifests':[" ROLE("r", verb) "]}}}"
+
+/* A permission that is split moved an object from one part to another, and changed it. */
+static void test_the_part_that_gains_is_right(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_put(f, f->hub, PART("p-1", "'get'"));
+    fleet_settle(f);
+    fleet_put(f, f->hub, PART("p-2", "'list'"));
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "list");
+    assert_string_equal(fleet_condition(f, "p-2", "Applied"), COMPLETE);
+    assert_string_equal(fleet_condition(f, "p-1", "Applied"), FAILED);
+    fleet_delete_work(f, "p-1");
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "list");
+    assert_int_equal(fleet_owners(f, "clusterroles/r"), 1);
+}
+
+static void test_works_of_other_clusters_are_nothing(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_put(
+        f, f->hub,
+        "{'apiVersion':'work.open-cluster-management.io/v1','kind':'ManifestWork','metadata':{'name':'w','namespace':"
+        "'cluster2'},'spec':{'workload':{'manifests':[" ROLE("r", "'get'") "]}}}");
+    fleet_pass(f, 60);
+    assert_false(fleet_has(f, "clusterroles/r"));
+    assert_int_equal(fake_writes(f->hub), 0);
+}
+
+static void test_removes_labels_when_asked(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_manifests(f, "w",
+                    "{'apiVersion':'" RBAC "/v1','kind':'ClusterRole','metadata':{'name':'r','labels':{'a':'1'}},"
+                    "'rules':[]}");
+    fleet_settle(f);
+    fleet_manifests(f, "w",
+                    "{'apiVersion':'" RBAC
+                    "/v1','kind':'ClusterRole','metadata':{'name':'r','labels':{'a-':'','b':'2'}},"
+                    "'rules':[]}");
+    fleet_settle(f);
+    struct json role = fleet_get(f, "clusterroles/r");
+    assert_null(json_get(object_labels(&role), S("a")));
+    assert_null(json_get(object_labels(&role), S("a-")));
+    assert_text(object_label(&role, S("b")), "2");
+    fake_log_clear(f->managed);
+    fleet_pass(f, 3600);
+    assert_int_equal(fake_writes(f->managed), 0);
+}
+
+static void test_one_object_twice_in_a_work(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fleet_manifests(f, "w", ROLE("r", "'get'") "," ROLE("r", "'get'") "," ROLE("r", "'list'"));
+    fleet_settle(f);
+    assert_string_equal(fleet_verb(f, "clusterroles/r"), "get");
+    assert_string_equal(fleet_manifest_condition(f, "w", 1, "Applied"), DONE);
+    assert_string_equal(
+        fleet_manifest_condition(f, "w", 2, "Applied"),
+        "False Conflict: Failed to apply manifest: ClusterRole \"r\" is in this work already, with other "
+        "content");
+    assert_string_equal(fleet_manifest_condition(f, "w", 2, "Available"),
+                        "True ResourceAvailable: Resource is available");
+}
+
+/* ---- Executors. ---- */
+
+#define EXECUTED(manifests)                                                                                         \
+    "{'executor':{'subject':{'type':'ServiceAccount','serviceAccount':{'namespace':'a','name':'sa'}}},'workload':{" \
+    "'manifests':[" manifests "]}}"
+#define REVIEWS "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+static void answer_reviews(struct fleet *f, const char *allowed)
+{
+    str body = str_fmt(&f->arena,
+                       "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SubjectAccessReview\",\"status\":{"
+                       "\"allowed\":%s}}",
+                       allowed);
+    fake_heal(f->managed);
+    fake_fault(f->managed,
+               &(struct fake_fault){
+                   .type = FAKE_ANSWER, .method = S("POST"), .prefix = S(REVIEWS), .status = 201, .body = body});
+}
+
+static void test_asks_for_the_executor(void **state)
+{
+    struct fleet *f = *state;
+    answer_reviews(f, "false");
+    fleet_start(f);
+    fleet_work(f, "w", EXECUTED(ROLE("r", "'get'")));
+    fleet_settle(f);
+    assert_false(fleet_has(f, "clusterroles/r"));
+    assert_string_equal(fleet_manifest_condition(f, "w", 0, "Applied"),
+                        "False AppliedManifestFailed: Failed to apply manifest: not allowed to apply the resource " RBAC
+                        " clusterroles,  r, will try again in 1m0s");
+    assert_string_equal(fleet_manifest_condition(f, "w", 0, "Available"),
+                        "False ResourceNotAvailable: Resource is not available");
+    struct json applied = fleet_applied(f, "w");
+    assert_int_equal(json_len(json_dig(&applied, "status.appliedResources")), 0);
+    answer_reviews(f, "true");
+    fleet_pass(f, 70);
+    assert_string_equal(fleet_condition(f, "w", "Applied"), COMPLETE);
+    assert_true(fleet_has(f, "clusterroles/r"));
+    answer_reviews(f, "false");
+    fleet_pass(f, 600);
+    assert_string_equal(fleet_condition(f, "w", "Applied"), FAILED);
+    assert_true(fleet_has(f, "clusterroles/r"));
+    applied = fleet_applied(f, "w");
+    assert_int_equal(json_len(json_dig(&applied, "status.appliedResources")), 1);
+    fleet_delete_work(f, "w");
+    fleet_settle(f);
+    assert_false(fleet_has(f, "clusterroles/r"));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(test_##name, fleet_set_up, fleet_tear_down)
 
 int main(void)
@@ -261,6 +611,23 @@ int main(void)
         T(leaves_foreign_objects_alone),
         T(shares_objects),
         T(makes_bindings_anew_whose_role_changes),
+        T(creates_only),
+        T(only_reads),
+        T(says_who_stands_in_the_way_of_an_apply),
+        T(applies_other_kinds),
+        T(delivers_kinds_that_it_has_to_ask_for),
+        T(orphans),
+        T(orphans_when_told_at_the_last_moment),
+        T(cleans_what_is_orphaned_no_longer),
+        T(waits_for_what_goes_slowly),
+        T(adopts_when_told),
+        T(first_come_stays),
+        T(sharers_do_not_fight),
+        T(the_part_that_gains_is_right),
+        T(works_of_other_clusters_are_nothing),
+        T(removes_labels_when_asked),
+        T(one_object_twice_in_a_work),
+        T(asks_for_the_executor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
