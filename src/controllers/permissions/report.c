@@ -7,7 +7,8 @@
 #include "object/name.h"
 #include "object/object.h"
 
-enum { MESSAGE_BYTES = 32000 }; /* of a condition: 32768, less what is added */
+/* Of a condition. A message may have 32768, less what is added. */
+enum { REASON_BYTES = 1024, MESSAGE_BYTES = 32000 };
 
 /* From bad to good. */
 enum rank { RANK_FAILED, RANK_UNKNOWN, RANK_NOT_COMPLETE, RANK_FINE };
@@ -29,12 +30,17 @@ struct report {
     struct json conditions;
 };
 
+static bool is_reason(str reason)
+{
+    return reason.n <= REASON_BYTES && name_is(NAME_CONDITION_REASON, reason);
+}
+
 static void set(struct report *r, str type, str status, str reason, str message)
 {
     struct condition c = {
         .type = type,
         .status = status,
-        .reason = name_is(NAME_CONDITION_REASON, reason) ? reason : S("Unknown"),
+        .reason = is_reason(reason) ? reason : S("Unknown"),
         .message = permission_clip(r->a, message, MESSAGE_BYTES),
         .observed_generation = object_generation(r->permission),
     };

@@ -224,7 +224,7 @@ static size_t choose(const struct permission_resources *r, bool *chosen)
                 continue;
             size_t bytes = entry_bytes(r->a, &scratch, it);
             chosen[i] = bytes <= room;
-            room = chosen[i] ? room - bytes : 0;
+            room -= chosen[i] ? bytes : 0;
             left_out += !chosen[i];
         }
     }
