@@ -18,6 +18,7 @@ static int run_version(int argc, char **argv);
 
 static const struct command commands[] = {
     {"check", "say what is wrong with objects in files", cli_check},
+    {"clusters", "add, list and remove the clusters of a hub", cli_clusters},
     {"help", "show this text", run_help},
     {"manager", "run controllers against any Kubernetes", manager_run},
     {"package", "build, push and pull packages", cli_package},

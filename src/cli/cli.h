@@ -13,4 +13,5 @@ enum cli_exit {
 
 /* argv[0] is the command's own name. */
 int cli_check(int argc, char **argv);
+int cli_clusters(int argc, char **argv);
 int cli_package(int argc, char **argv);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reeve clusters remove: the ManagedCluster goes when its agent has taken away what it delivered.
+ *
+ *   delete ─► the controller clusters deletes the works ─► the agent removes, and lets each go ─► the ManagedCluster is gone
+ *                                                            ▲ in time? else: what is left is told
+ *                                                            └ --force: nobody waits, what is left there is told */
+#include "cli/clusters.h"
+
+#include "object/conditions.h"
+#include "object/fleet.h"
+#include "object/object.h"
+
+#include <unistd.h>
+
+#define MANAGER S("reeve-clusters")
+
+enum {
+    SHOWN = 20, /* objects of one work */
+    TRIES = 10,
+};
+
+/* ---- What is left. ---- */
+
+static int list_works(struct clusters_command *c, struct arena *a, struct json *ret, struct err *err)
+{
+    struct client_ref ref = {.resource = &cli_clusters_works, .namespace = c->name};
+    int code = client_list(c->session.client, a, &ref, NULL, ret, NULL, err);
+    if (code == ERR_NOT_FOUND) { /* nobody knows the kind: there are none */
+        *ret = json_arr();
+        code = 0;
+    }
+    return code < 0 ? err_wrap(err, "look for works of cluster %.*s", STR(c->name)) : 0;
+}
+
+static bool is_applied(const struct json *manifest)
+{
+    const struct json *applied = condition_find(json_get(manifest, S("conditions")), S("Applied"));
+    return str_eq(json_get_text(applied, S("status")), S("True"));
+}
+
+static void say_object(const struct json *meta)
+{
+    str namespace = json_get_text(meta, S("namespace"));
+    cli_clusters_say("    %.*s %.*s%s%.*s\n", STR(json_get_text(meta, S("kind"))), STR(namespace),
+                     namespace.n ? "/" : "", STR(json_get_text(meta, S("name"))));
+}
+
+static void say_work(const struct json *work)
+{
+    const struct json *manifests = json_dig(work, "status.resourceStatus.manifests");
+    size_t n = 0;
+    json_each_item(manifests, manifest) n += is_applied(manifest);
+    cli_clusters_say("  ManifestWork %.*s, with %zu object%s on the managed cluster\n", STR(object_name(work)), n,
+                     n == 1 ? "" : "s");
+    size_t shown = 0;
+    json_each_item(manifests, manifest)
+    {
+        if (!is_applied(manifest))
+            continue;
+        if (shown++ == SHOWN) {
+            cli_clusters_say("    and %zu more\n", n - SHOWN);
+            break;
+        }
+        say_object(json_get(manifest, S("resourceMeta")));
+    }
+}
+
+static void say_works(const struct json *works)
+{
+    json_each_item(works, work) say_work(work);
+}
+
+/* ---- Force. ---- */
+
+/* Takes that finalizer away, and leaves those of others. */
+static int let_go(struct clusters_command *c, const struct client_ref *ref, str finalizer, struct err *err)
+{
+    struct json object, patch = json_obj(), metadata = json_obj(), kept = json_arr();
+    int code = client_get_metadata(c->session.client, c->a, ref, &object, err);
+    if (code < 0)
+        return code == ERR_NOT_FOUND && client_is_gone(err) ? 0 : code;
+    json_each_item(object_finalizers(&object), one)
+    {
+        if (!str_eq(json_text(one), finalizer))
+            json_push(c->a, &kept, *one);
+    }
+    json_add(c->a, &metadata, S("finalizers"), kept);
+    json_add(c->a, &metadata, S("resourceVersion"), *json_dig(&object, "metadata.resourceVersion"));
+    json_add(c->a, &patch, S("metadata"), metadata);
+    struct client_patch_args args = {
+        .type = CLIENT_PATCH_MERGE, .patch = &patch, .options = {.field_manager = MANAGER}};
+    code = client_patch(c->session.client, c->a, ref, &args, NULL, err);
+    return code == ERR_NOT_FOUND && client_is_gone(err) ? 0 : code;
+}
+
+/* Whoever else writes it at the same time is not in the way for long. */
+static int insist(struct clusters_command *c, const struct client_ref *ref, str finalizer, struct err *err)
+{
+    int code = ERR_CONFLICT;
+    for (unsigned tries = 0; code == ERR_CONFLICT && tries < TRIES; tries++)
+        code = let_go(c, ref, finalizer, err);
+    return code;
+}
+
+/* The works first, while the controller still takes care of the rest: its own finalizer goes by itself. */
+static int force(struct clusters_command *c, struct err *err)
+{
+    struct json works;
+    int code = list_works(c, c->a, &works, err);
+    json_each_item(code == 0 ? &works : NULL, work)
+    {
+        struct client_ref ref = {.resource = &cli_clusters_works, .namespace = c->name, .name = object_name(work)};
+        code = client_delete(c->session.client, c->a, &ref, NULL, NULL, err);
+        if (code == 0 || (code == ERR_NOT_FOUND && client_is_gone(err)))
+            code = insist(c, &ref, S(FLEET_FINALIZER_WORK), err);
+        if (code < 0)
+            return err_wrap(err, "let ManifestWork %.*s go", STR(ref.name));
+    }
+    if (code == 0 && works.n) {
+        cli_clusters_say("Nobody takes this away from the managed cluster any more:\n");
+        say_works(&works);
+    }
+    return code;
+}
+
+/* ---- Waiting. ---- */
+
+static int is_gone(struct clusters_command *c, str uid, bool *ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct client_ref ref = {.resource = &cli_clusters_resource, .name = c->name};
+    struct json cluster;
+    int code = client_get_metadata(c->session.client, &scratch, &ref, &cluster, err);
+    *ret = (code == ERR_NOT_FOUND && client_is_gone(err)) || (code == 0 && !str_eq(object_uid(&cluster), uid));
+    return *ret || code == 0 ? 0 : err_wrap(err, "wait for ManagedCluster %.*s to go", STR(c->name));
+}
+
+/* On a terminal, whenever it changes: how many works are left. */
+static void show_progress(struct clusters_command *c, size_t *last)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json works;
+    struct err err;
+    if (!isatty(STDERR_FILENO) || list_works(c, &scratch, &works, &err) < 0 || json_len(&works) == *last)
+        return;
+    *last = json_len(&works);
+    cli_clusters_say("waiting for the agent: %zu work%s left\n", *last, *last == 1 ? "" : "s");
+}
+
+static int say_late(struct clusters_command *c, struct err *err)
+{
+    struct client_ref ref = {.resource = &cli_clusters_resource, .name = c->name};
+    struct json works, cluster = json_null();
+    (void)client_get(c->session.client, c->a, &ref, &cluster, err);
+    str why = json_get_text(condition_find(json_dig(&cluster, "status.conditions"), S("Deleting")), S("message"));
+    if (list_works(c, c->a, &works, err) == 0 && works.n) {
+        cli_clusters_say("The agent of %.*s has not removed what these works delivered:\n", STR(c->name));
+        say_works(&works);
+        cli_clusters_say(
+            "It goes on when the agent is back. With --force the works are forgotten here, the agent loses its\n"
+            "rights on this hub, and these objects stay on the managed cluster.\n");
+    }
+    return err_set(err, ERR_TIMEOUT, "ManagedCluster %.*s is not gone yet%s%.*s", STR(c->name), why.n ? ": " : "",
+                   STR(why));
+}
+
+static int wait_until_gone(struct clusters_command *c, str uid, struct err *err)
+{
+    int64_t deadline = cli_clusters_deadline(c);
+    size_t last = SIZE_MAX;
+    bool is_over = false;
+    for (;;) {
+        int code = is_gone(c, uid, &is_over, err);
+        if (code < 0 || is_over)
+            return code;
+        show_progress(c, &last);
+        if (!cli_clusters_wait(deadline))
+            return say_late(c, err);
+    }
+}
+
+/* What the controller would have done last: the agent is nobody here any more. */
+static int take_rights(struct clusters_command *c, struct err *err)
+{
+    static const struct client_resource resources[] = {
+        CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true),
+        CLIENT_RESOURCE("", "v1", "serviceaccounts", "ServiceAccount", true),
+    };
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
+        struct client_ref ref = {.resource = &resources[i], .namespace = c->name, .name = S(FLEET_AGENT)};
+        int code = client_delete(c->session.client, c->a, &ref, NULL, NULL, err);
+        if (code < 0 && code != ERR_NOT_FOUND)
+            return err_wrap(err, "delete %.*s %.*s/" FLEET_AGENT, STR(resources[i].kind), STR(c->name));
+    }
+    return 0;
+}
+
+/* Where no controller takes care of it in time, nobody else will. */
+static int finish(struct clusters_command *c, str uid, struct err *err)
+{
+    struct client_ref ref = {.resource = &cli_clusters_resource, .name = c->name};
+    int code = wait_until_gone(c, uid, err);
+    if (code != ERR_TIMEOUT || !c->is_forced)
+        return code;
+    cli_clusters_say("%s\nThe hub has not finished in time: its part is done from here.\n", err->msg);
+    code = take_rights(c, err);
+    if (code == 0 && (code = insist(c, &ref, S(FLEET_FINALIZER_CLUSTER), err)) < 0)
+        err_wrap(err, "let ManagedCluster %.*s go", STR(c->name));
+    return code;
+}
+
+int cli_clusters_remove(struct clusters_command *c, struct err *err)
+{
+    struct client_ref ref = {.resource = &cli_clusters_resource, .name = c->name};
+    struct json cluster;
+    int code = client_get(c->session.client, c->a, &ref, &cluster, err);
+    if (code < 0)
+        return cli_clusters_explain(c, "find the ManagedCluster", err);
+    struct client_delete_options options = {.uid = object_uid(&cluster)};
+    code = client_delete(c->session.client, c->a, &ref, &options, NULL, err);
+    if (code < 0 && !(code == ERR_NOT_FOUND && client_is_gone(err)))
+        return err_wrap(err, "delete the ManagedCluster");
+    if (c->is_forced && (code = force(c, err)) < 0)
+        return code;
+    code = finish(c, object_uid(&cluster), err);
+    if (code == 0)
+        cli_clusters_say("ManagedCluster %.*s is gone; its namespace and ClusterPermissions in it stay.\n",
+                         STR(c->name));
+    return code;
+}

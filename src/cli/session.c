@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/session.h"
+
+#include "client/file.h"
+#include "client/https.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+enum { CA_BYTES = 1024 * 1024 };
+
+static void *run(void *ctx)
+{
+    struct session *s = ctx;
+    loop_run(s->loop);
+    return NULL;
+}
+
+/* A peer that goes away is an error of the write, and not the end of us. */
+static int start(struct session *s, struct err *err)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    if (pthread_create(&s->thread, NULL, run, s))
+        return err_set(err, ERR_INTERNAL, "cannot start a thread");
+    s->is_running = true;
+    return 0;
+}
+
+int session_open(struct session *s, const struct session_flags *flags, struct err *err)
+{
+    struct transport *transport;
+    struct client_config_args args = {
+        .kubeconfig = flags->kubeconfig, .context = flags->context, .env = (const char *const *)environ};
+    int code = client_config_load(&s->arena, &args, &s->config, err);
+    if (code == 0 && flags->as.n)
+        s->config.as =
+            (struct client_impersonation){.user = flags->as, .groups = flags->groups.p, .n_groups = flags->groups.n};
+    if (code == 0)
+        code = loop_new(&s->loop, err);
+    struct https_options options = {
+        .credentials = {.clock = clock_system, .env = (const char *const *)environ},
+        .random = random_of_pool(&s->random),
+        .version = S(REEVE_VERSION),
+    };
+    if (code == 0)
+        code = https_new(s->loop, &s->config, &options, &transport, err);
+    if (code < 0)
+        return code;
+    s->client = client_new(&(struct client_options){s->loop, transport, random_of_pool(&s->random)});
+    return start(s, err);
+}
+
+void session_close(struct session *s)
+{
+    if (s->is_running) {
+        loop_stop(s->loop);
+        (void)pthread_join(s->thread, NULL);
+    }
+    if (s->client)
+        client_stop(s->client);
+    client_free(s->client);
+    loop_free(s->loop);
+    arena_done(&s->arena);
+    *s = (struct session){0};
+}
+
+int session_ca(struct session *s, str *ret_pem, struct err *err)
+{
+    *ret_pem = s->config.ca_pem;
+    if (s->config.ca_file.n == 0)
+        return 0;
+    return client_file_read(&s->arena, s->config.ca_file, CLIENT_FILE_ANY, CA_BYTES, ret_pem, err);
+}
