@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Composition root: finds the command named on the command line and hands over to it. */
+#include "agent/agent.h"
 #include "cli/cli.h"
 #include "manager/manager.h"
 #include "up/up.h"
@@ -17,6 +18,7 @@ static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);
 
 static const struct command commands[] = {
+    {"agent", "deliver a hub's grants to this cluster", agent_run},
     {"check", "say what is wrong with objects in files", cli_check},
     {"clusters", "add, list and remove the clusters of a hub", cli_clusters},
     {"help", "show this text", run_help},

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/duties.h"
+
+#include "controllers/works/works.h"
+
+static int add_works(const struct duties_options *o, struct err *err)
+{
+    struct works *works;
+    struct works_options options = {
+        .control = o->control,
+        .loop = o->loop,
+        .clock = clock_system,
+        .random = o->random,
+        .log = o->log,
+        .hub = o->hub,
+        .managed = o->managed,
+        .cluster = o->cluster,
+        .hub_url = o->hub_url,
+        .eviction_ns = o->eviction_ns,
+    };
+    int code = works_add(&options, &works, err);
+    return code < 0 ? err_wrap(err, "start the controller works") : 0;
+}
+
+int duties_add(const struct duties_options *o, struct err *err)
+{
+    return o->has_works ? add_works(o, err) : 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what an agent may do: on the hub, inside its own namespace; on the managed cluster.
+ * Owns: nothing; rules live in the arena given.
+ * Threads: pure.
+ * Errors: none. */
+#pragma once
+
+#include "agent/options.h"
+#include "base/arena.h"
+#include "json/json.h"
+
+enum {
+    AGENT_WORKS = 1,
+    AGENT_ACCOUNTS = 2,
+    AGENT_KIND = 4, /* makes the kind AppliedManifestWork where it is missing */
+};
+
+/* Of the agent's ClusterRole on the managed cluster. On the hub it has clusters_agent_role (controllers/clusters/role.h). */
+struct json agent_managed_rules(struct arena *a, unsigned duties);
+
+/* reeve agent --print-rbac: as YAML documents. */
+void agent_rights_print(struct buf *b, const struct agent_options *o);
