@@ -13,18 +13,6 @@ struct answers {
 
 /* ---- The cluster. ---- */
 
-static bool is_agent(const struct json *cluster)
-{
-    return str_eq(object_label(cluster, S(FLEET_LABEL_AGENT)), S("true"));
-}
-
-bool facts_has_agent(struct permissions *all, str cluster)
-{
-    struct arena scratch ARENA_SCOPE = {0};
-    struct json tree;
-    return informer_read(all->clusters, &scratch, (str){0}, cluster, &tree) && is_agent(&tree);
-}
-
 /* One that is being deleted loses its works, and must not get them back. */
 static void look_at_cluster(struct visit *v, struct permission_facts *facts)
 {
@@ -32,7 +20,7 @@ static void look_at_cluster(struct visit *v, struct permission_facts *facts)
     if (!informer_read(v->all->clusters, v->a, (str){0}, v->r->namespace, &cluster) || object_is_deleting(&cluster))
         return;
     facts->has_cluster = true;
-    facts->has_agent = is_agent(&cluster);
+    facts->has_agent = str_eq(object_label(&cluster, S(FLEET_LABEL_AGENT)), S("true"));
 }
 
 static str find_account_namespace(struct visit *v, bool has_agent)

@@ -50,7 +50,6 @@ int permissions_visit(void *ctx, struct reconcile *r, struct err *err);
 
 /* A build that asks for what it needs. */
 int facts_build(struct visit *v, bool is_delivered, struct permission_build *ret, struct err *err);
-bool facts_has_agent(struct permissions *all, str cluster);
 
 /* ---- works.c: the ManifestWorks of one permission. ---- */
 

@@ -40,7 +40,10 @@ static void open_informers(struct permissions *p, const struct controller_env *e
         &(struct informer_options){.resource = permissions_resource, .trim = watch_trim_permission, .by_owner = true});
     p->works = inform(
         env, &(struct informer_options){.resource = permissions_works, .trim = watch_trim_work, .by_owner = true});
-    p->clusters = inform(env, &(struct informer_options){.resource = clusters, .trim = watch_trim_cluster});
+    p->clusters = inform(env, &(struct informer_options){.resource = clusters,
+                                                         .trim = watch_trim_cluster,
+                                                         .labels = (const str[]){S(FLEET_LABEL_AGENT)},
+                                                         .n_labels = 1});
     p->accounts = inform(env, &(struct informer_options){.resource = accounts, .keys_only = true});
     p->addons = inform(env, &(struct informer_options){.resource = addons,
                                                        .field_selector = S("metadata.name=" FLEET_ADDON),

@@ -9,14 +9,13 @@
  *   Namespace                comes, goes, labels                                 those whose selectors are evaluated here
  *   Role, ClusterRole        whatever                                            those that refer to it
  *
- * A permission is cached as its keys and what the last three ask for, as marks: texts that the informer finds it by. They stand
- * where owners do, because that is where an informer looks for many values of one object. */
+ * A permission is cached as its keys and what others ask for it by, as marks: texts that the informer finds it by. They stand where
+ * owners do, because that is where an informer looks for many values of one object. */
 #include "base/map.h"
 #include "controllers/permissions/inside.h"
 #include "object/fleet.h"
 #include "object/object.h"
 
-#define SELECTS S("selects")
 #define ACCOUNT "account/"
 
 /* ---- What is kept. ---- */
@@ -70,6 +69,12 @@ static str role_mark(struct arena *a, str namespace, str name)
     return str_fmt(a, "role/%.*s/%.*s", STR(namespace), STR(name));
 }
 
+/* By cluster: most have an agent that selects for itself, and are passed over together. */
+static str selector_mark(struct arena *a, str namespace)
+{
+    return str_fmt(a, "selects/%.*s", STR(namespace));
+}
+
 static void mark_subject(struct arena *a, struct json *marks, const struct json *subject, str namespace)
 {
     if (str_eq(json_get_text(subject, S("apiGroup")), S(FLEET_ACCOUNT_GROUP)) &&
@@ -109,7 +114,7 @@ static struct json marks_of(struct arena *a, const struct json *spec, str namesp
              role_mark(a, is_role ? json_get_text(ref, S("namespace")) : (str){0}, json_get_text(ref, S("name"))));
     }
     if (has_selector(bindings) || has_selector(json_get(spec, S("roles"))))
-        mark(a, &marks, SELECTS);
+        mark(a, &marks, selector_mark(a, namespace));
     return marks;
 }
 
@@ -160,7 +165,8 @@ struct json watch_trim_work(struct arena *a, const struct json *object)
 struct json watch_trim_cluster(struct arena *a, const struct json *object)
 {
     struct json *meta, labels = json_obj(), kept = keys_of(a, object, &meta);
-    copy(a, &labels, object_labels(object), S(FLEET_LABEL_AGENT));
+    bool has_agent = str_eq(object_label(object, S(FLEET_LABEL_AGENT)), S("true"));
+    json_add(a, &labels, S(FLEET_LABEL_AGENT), json_str(has_agent ? S("true") : S("false")));
     json_add(a, meta, S("labels"), labels);
     return kept;
 }
@@ -297,11 +303,9 @@ void watch_namespace(void *ctx, const struct informer_change *change)
     struct json was = tree_of(&scratch, change->was), now = tree_of(&scratch, change->now);
     if (!informer_is_synced(p->namespaces) || (change->was && change->now && is_same(&was, &now, "metadata.labels")))
         return;
-    struct items list ITEMS_SCOPE = informer_by_owner(p->permissions, SELECTS);
-    for (size_t i = 0; i < list.n; i++) {
-        if (!facts_has_agent(p, item_namespace(list.p[i])))
-            control_enqueue(p->controller, item_namespace(list.p[i]), item_name(list.p[i]));
-    }
+    struct items clusters ITEMS_SCOPE = informer_by_label(p->clusters, S(FLEET_LABEL_AGENT), S("false"));
+    for (size_t i = 0; i < clusters.n; i++)
+        enqueue_marked(p, selector_mark(&scratch, item_name(clusters.p[i])));
 }
 
 void watch_role(void *ctx, const struct informer_change *change)
