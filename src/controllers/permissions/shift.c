@@ -82,7 +82,14 @@ static bool is_reported(const struct json *work)
     return json_to_int(json_get(applied, S("observedGeneration")), &seen) && seen == object_generation(work);
 }
 
-/* As far as it is known: a selector has one entry for each namespace, all with its ordinal. */
+/* Whether an entry says something that decides, of a manifest. */
+static bool is_said(const struct json *entry, str type, str status)
+{
+    const struct json *c = condition_find(json_get(entry, S("conditions")), type);
+    return str_eq(json_get_text(c, S("status")), status);
+}
+
+/* A selector has an entry for each namespace, all with its ordinal; a manifest that was reported has one at least. */
 static bool is_applied(const struct json *work, size_t ordinal)
 {
     const struct json *entries = json_dig(work, "status.resourceStatus.manifests");
@@ -90,18 +97,32 @@ static bool is_applied(const struct json *work, size_t ordinal)
     {
         int64_t n = -1;
         (void)json_to_int(json_dig(entry, "resourceMeta.ordinal"), &n);
-        const struct json *applied = condition_find(json_get(entry, S("conditions")), S("Applied"));
-        if (n == (int64_t)ordinal && !str_eq(json_get_text(applied, S("status")), S("True")))
+        if (n == (int64_t)ordinal && !is_said(entry, S("Applied"), S("True")))
             return false;
     }
     return true;
 }
 
-/* Nothing is lost when `from` lets go because `to` has it. What was not applied there is not missed. */
+/* It could not be made, and there is none from before either: nobody would miss it. */
+static bool is_absent(const struct json *work, size_t ordinal)
+{
+    const struct json *entries = json_dig(work, "status.resourceStatus.manifests");
+    json_each_item(entries, entry)
+    {
+        int64_t n = -1;
+        (void)json_to_int(json_dig(entry, "resourceMeta.ordinal"), &n);
+        if (n == (int64_t)ordinal &&
+            (is_said(entry, S("Applied"), S("True")) || !is_said(entry, S("Available"), S("False"))))
+            return false;
+    }
+    return is_reported(work);
+}
+
+/* Nothing is lost when `from` lets go because `to` has it. */
 static bool has_taken_over(const struct shift *s, const struct place *from, const struct place *to)
 {
     return is_reported(&s->have[to->work]) &&
-           (is_applied(&s->have[to->work], to->ordinal) || !is_applied(&s->have[from->work], from->ordinal));
+           (is_applied(&s->have[to->work], to->ordinal) || is_absent(&s->have[from->work], from->ordinal));
 }
 
 /* ---- What may leave. ---- */

@@ -10,7 +10,7 @@
 #include "object/conditions.h"
 #include "object/object.h"
 
-static const int64_t recheck_rights = INT64_C(60000000000); /* of who asked for what waits for approval */
+static const int64_t recheck_rights = INT64_C(300000000000); /* of who asked for what waits for approval */
 
 /* ---- Events. ---- */
 

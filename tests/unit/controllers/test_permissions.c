@@ -446,6 +446,34 @@ static void a_leaving_cluster_gets_no_works(void **state)
     assert_false(find(w, WORK("one-one00"), &work));
 }
 
+/* As somebody else does who changes metadata of what is there. */
+static void edit(struct world *w, const char *path, const char *field, const char *value)
+{
+    struct json object, v;
+    struct buf text = {.arena = &w->arena};
+    assert_true(find(w, path, &object));
+    assert_int_equal(json_decode(&w->arena, str_of(value), NULL, NULL, &v, NULL), 0);
+    json_set(&w->arena, json_get_mut(&object, S("metadata")), str_of(field), v);
+    json_encode(&text, &object, 0);
+    buf_add_char(&text, '\0');
+    fake_put(w->fake, text.p);
+}
+
+static void labels_and_finalizers_concern_nobody(void **state)
+{
+    struct world *w = *state;
+    put_permission(w, "one", GENERATION(1), PLAIN);
+    start(w);
+    edit(w, PERMISSION("one"), "labels", "{\"a\":\"b\"}");
+    edit(w, WORK("one-one00"), "finalizers", "[\"x/y\"]");
+    settle(w);
+    assert_int_equal(visits(w, "one"), 0);
+    edit(w, WORK("one-one00"), "ownerReferences", "[]"); /* but who lost a work has to know */
+    settle(w);
+    assert_int_equal(visits(w, "one"), 1);
+    assert_str(condition(w, "one", "AppliedRBACManifestWork", "reason"), "FailedWriteManifestWork");
+}
+
 #define MSA(name)                                                                                                   \
     "{'apiVersion':'authentication.open-cluster-management.io/v1beta1','kind':'ManagedServiceAccount','metadata':{" \
     "'namespace':'cluster1','name':'" name "'},'spec':{'rotation':{}}}"
@@ -723,7 +751,8 @@ static void who_does_not_waits_for_approval(void **state)
     assert_str(condition(w, "one", "Approved", "status"), "False");
     /* Who gains the rights meanwhile needs nobody any more. */
     answer_reviews(w, REVIEW("true"));
-    pass(w, 65);
+    clock_fake_advance(&w->time, 301 * SECOND);
+    settle(w);
     assert_str(verb_of(w, WORK("one-one00")), "delete");
 }
 
@@ -772,6 +801,7 @@ int main(void)
         TEST(one_made_anew_waits_until_the_old_work_is_gone),
         TEST(clusters_concern_their_namespace),
         TEST(a_leaving_cluster_gets_no_works),
+        TEST(labels_and_finalizers_concern_nobody),
         TEST(accounts_concern_who_names_them),
         TEST(addons_concern_those_with_accounts),
         TEST(namespaces_concern_who_selects_here),

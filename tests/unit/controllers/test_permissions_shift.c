@@ -60,7 +60,7 @@ static struct json manifest(struct arena *a, str text)
     if (str_cut(text, '=', &name, &rest))
         assert_true(str_to_uint64(rest, &n));
     if (str_cut(name, '@', &name, &selector))
-        json_add(a, &notes, S(FLEET_ANNOTATION_SELECTOR), json_str(selector));
+        json_add(a, &notes, S(FLEET_ANNOTATION_SELECTOR), json_str(str_dup(a, selector)));
     char *filler = arena_alloc(a, n);
     memset(filler, 'x', n);
     json_push(a, &rules, json_str((str){filler, n}));
@@ -156,6 +156,25 @@ static void visit(struct hub *h, const char *wanted)
     }
 }
 
+static void add_entry(struct hub *h, struct json *entries, bool is_applied, bool is_there)
+{
+    struct clock_fake time = {0};
+    struct clock clock = clock_of_fake(&time);
+    struct json entry = json_obj(), meta = json_obj(), conditions = json_arr();
+    json_add(&h->a, &meta, S("ordinal"), json_int((int64_t)json_len(entries)));
+    condition_set(
+        &h->a, &conditions,
+        &(struct condition){.type = S("Applied"), .status = is_applied ? S("True") : S("False"), .reason = S("X")},
+        &clock);
+    condition_set(
+        &h->a, &conditions,
+        &(struct condition){.type = S("Available"), .status = is_there ? S("True") : S("False"), .reason = S("X")},
+        &clock);
+    json_add(&h->a, &entry, S("resourceMeta"), meta);
+    json_add(&h->a, &entry, S("conditions"), conditions);
+    json_push(&h->a, entries, entry);
+}
+
 /* The agent reports all works, and all manifests but those named. */
 static void report(struct hub *h, const char *failing)
 {
@@ -165,19 +184,10 @@ static void report(struct hub *h, const char *failing)
         struct json *w = &h->works[i];
         struct json entries = json_arr(), result = json_obj();
         const struct json *list = json_dig(w, "spec.workload.manifests");
-        int64_t ordinal = 0;
         json_each_item(list, m)
         {
-            struct json entry = json_obj(), meta = json_obj(), conditions = json_arr();
-            json_add(&h->a, &meta, S("ordinal"), json_int(ordinal++));
             bool is_bad = str_eq(object_name(m), str_of(failing));
-            condition_set(
-                &h->a, &conditions,
-                &(struct condition){.type = S("Applied"), .status = is_bad ? S("False") : S("True"), .reason = S("X")},
-                &clock);
-            json_add(&h->a, &entry, S("resourceMeta"), meta);
-            json_add(&h->a, &entry, S("conditions"), conditions);
-            json_push(&h->a, &entries, entry);
+            add_entry(h, &entries, !is_bad, !is_bad);
         }
         json_add(&h->a, &result, S("manifests"), entries);
         json_remove(w, S("status"));
@@ -368,6 +378,219 @@ static void templates_of_one_name_never_meet(void **state)
     hub_free(h);
 }
 
+/* ---- Against a model: any wishes in any order, an agent that is late. ---- */
+
+enum { NAMES = 12, PARTS = 4, FAILS = 7, TEMPLATES = 8 }; /* h never works; the last four are templates of one name */
+
+struct object {
+    size_t by[WORKS], n; /* works that deliver it, by the number in their names; the first leads */
+    size_t content;      /* 0: there is none */
+};
+
+struct model {
+    struct hub *hub;
+    struct random_fake chance;
+    size_t wish[NAMES]; /* content; 0: not wanted */
+    char text[512];     /* of the wish */
+    struct object objects[NAMES];
+    bool has_been[NAMES]; /* there, since it is wanted */
+};
+
+static uint32_t below(struct model *m, uint32_t n)
+{
+    struct random random = random_of_fake(&m->chance);
+    return random_below(&random, n);
+}
+
+static void name_of(char *room, size_t room_n, size_t i, size_t content)
+{
+    if (i < TEMPLATES)
+        (void)snprintf(room, room_n, "%c=%zu", (char)('a' + i), content);
+    else
+        (void)snprintf(room, room_n, "r@%c=%zu", (char)('a' + i), content);
+}
+
+static size_t index_of(const struct json *m)
+{
+    str selector = object_annotation(m, S(FLEET_ANNOTATION_SELECTOR));
+    return (size_t)((selector.n ? selector : object_name(m)).p[0] - 'a');
+}
+
+static size_t number_of(const struct json *work)
+{
+    uint64_t n = 0;
+    str name = object_name(work);
+    (void)str_to_uint64(str_from(name, S("p-12345-").n), &n);
+    assert_true(n < WORKS);
+    return (size_t)n;
+}
+
+/* Any of them in any part; templates are never together. Parts are never empty, so they may have to be renumbered. */
+static void wish(struct model *m)
+{
+    char parts[PARTS][256] = {{0}};
+    size_t n_parts = 1 + below(m, PARTS);
+    bool has_template[PARTS] = {0};
+    for (size_t i = 0; i < NAMES; i++) {
+        char one[32];
+        size_t part = below(m, (uint32_t)n_parts);
+        m->wish[i] = below(m, 3);
+        if (i >= TEMPLATES && has_template[part])
+            m->wish[i] = 0;
+        m->has_been[i] = m->has_been[i] && m->wish[i];
+        if (m->wish[i] == 0)
+            continue;
+        has_template[part] |= i >= TEMPLATES;
+        name_of(one, sizeof one, i, m->wish[i]);
+        size_t at = strlen(parts[part]);
+        (void)snprintf(parts[part] + at, sizeof parts[part] - at, "%s%s", at ? " " : "", one);
+    }
+    m->text[0] = 0;
+    for (size_t i = 0; i < n_parts; i++) {
+        size_t at = strlen(m->text);
+        if (parts[i][0])
+            (void)snprintf(m->text + at, sizeof m->text - at, "%s%s", at ? "|" : "", parts[i]);
+    }
+}
+
+static void let_go(struct object *o, size_t work)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        if (o->by[i] != work)
+            o->by[kept++] = o->by[i];
+    }
+    o->n = kept;
+    o->content = kept ? o->content : 0;
+}
+
+static bool is_by(const struct object *o, size_t work)
+{
+    for (size_t i = 0; i < o->n; i++) {
+        if (o->by[i] == work)
+            return true;
+    }
+    return false;
+}
+
+/* What the first of its works wants counts; others may share. */
+static bool deliver(struct object *o, size_t work, size_t content)
+{
+    bool leads = o->n == 0 || o->by[0] == work;
+    if (!leads && o->content != content)
+        return false;
+    o->content = content;
+    if (!is_by(o, work))
+        o->by[o->n++] = work;
+    return true;
+}
+
+/* The agent carries one work out. */
+static void carry_out(struct model *m, struct json *work)
+{
+    struct hub *h = m->hub;
+    size_t number = number_of(work);
+    struct json entries = json_arr(), result = json_obj();
+    const struct json *list = json_dig(work, "spec.workload.manifests");
+    bool is_listed[NAMES] = {0};
+    struct clock_fake time = {0};
+    struct clock clock = clock_of_fake(&time);
+    json_each_item(list, one)
+    {
+        size_t i = index_of(one), content = json_text(&json_get(one, S("rules"))->items[0]).n;
+        struct object *o = &m->objects[i];
+        bool is_fine = i != FAILS && deliver(o, number, content);
+        is_listed[i] = true;
+        add_entry(h, &entries, is_fine, o->content > 0);
+    }
+    for (size_t i = 0; i < NAMES; i++) {
+        if (!is_listed[i])
+            let_go(&m->objects[i], number);
+    }
+    json_add(&h->a, &result, S("manifests"), entries);
+    json_remove(work, S("status"));
+    condition_set(&h->a, conditions_of(&h->a, work),
+                  &(struct condition){.type = S("Applied"),
+                                      .status = S("False"), /* h fails nearly everywhere */
+                                      .reason = S("X"),
+                                      .observed_generation = object_generation(work)},
+                  &clock);
+    json_add(&h->a, json_get_mut(work, S("status")), S("resourceStatus"), result);
+}
+
+/* By a work that still says so: what was taken away and is wanted again may be away, if the agent is late. */
+static bool is_meant(const struct model *m, size_t i)
+{
+    for (size_t w = 0; w < m->hub->n; w++) {
+        const struct json *list = json_dig(&m->hub->works[w], "spec.workload.manifests");
+        json_each_item(list, one)
+        {
+            if (index_of(one) == i && is_by(&m->objects[i], number_of(&m->hub->works[w])))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Of the works that are there, and those that are gone, some are looked at; all: each of them. */
+static void run_agent(struct model *m, bool all)
+{
+    bool is_there[WORKS] = {0};
+    for (size_t i = 0; i < m->hub->n; i++)
+        is_there[number_of(&m->hub->works[i])] = true;
+    size_t first = below(m, WORKS);
+    for (size_t k = 0; k < WORKS; k++) {
+        size_t number = (first + k) % WORKS;
+        if (!all && below(m, 2))
+            continue;
+        for (size_t i = 0; i < m->hub->n; i++) {
+            if (number_of(&m->hub->works[i]) == number)
+                carry_out(m, &m->hub->works[i]);
+        }
+        for (size_t i = 0; !is_there[number] && i < NAMES; i++)
+            let_go(&m->objects[i], number);
+        for (size_t i = 0; i < NAMES; i++) {
+            m->has_been[i] |= m->wish[i] && is_meant(m, i);
+            if (m->has_been[i] && !m->objects[i].content)
+                fail_msg("%c was away while %s was wanted", (char)('a' + i), m->text);
+        }
+    }
+}
+
+static void assert_delivered(struct model *m)
+{
+    for (size_t i = 0; i < NAMES; i++) {
+        size_t want = i == FAILS ? 0 : m->wish[i];
+        if (m->objects[i].content != want)
+            fail_msg("%c is %zu and not %zu, with %s", (char)('a' + i), m->objects[i].content, want, m->text);
+    }
+}
+
+static void nothing_is_ever_away(void **state)
+{
+    enum { RUNS = 400, WISHES = 6, ROUNDS = 40 };
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        struct model m = {.hub = hub_new(), .chance = {.state = seed}};
+        for (int n = 0; n < WISHES; n++) {
+            wish(&m);
+            for (uint32_t looks = below(&m, 4); looks; looks--) {
+                visit(m.hub, m.text);
+                run_agent(&m, false);
+            }
+        }
+        int round = 0;
+        do {
+            visit(m.hub, m.text);
+            run_agent(&m, true);
+        } while (++round < ROUNDS && (m.hub->writes || m.hub->is_waiting));
+        if (round == ROUNDS)
+            fail_msg("seed %llu: it never comes to an end: %s", (unsigned long long)seed, m.text);
+        run_agent(&m, true); /* what was in the way of something may have gone behind it */
+        assert_delivered(&m);
+        hub_free(m.hub);
+    }
+}
+
 /* ---- Echoes. ---- */
 
 #define NS S("cluster1"), S("one")
@@ -447,6 +670,7 @@ int main(void)
         cmocka_unit_test(what_changes_while_it_moves_changes_afterwards),
         cmocka_unit_test(parts_that_exchange_everything_use_a_spare_one),
         cmocka_unit_test(templates_of_one_name_never_meet),
+        cmocka_unit_test(nothing_is_ever_away),
         cmocka_unit_test(own_writes_are_no_news),
         cmocka_unit_test(others_writes_are),
         cmocka_unit_test(the_next_visit_starts_anew),
