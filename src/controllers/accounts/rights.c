@@ -8,7 +8,7 @@ const char *const accounts_hub_rights[] = {
     "get,patch,update:" FLEET_ACCOUNT_GROUP ":managedserviceaccounts/status",
     "create,get,list,update,watch::secrets",
     "create:" FLEET_ADDON_GROUP ":managedclusteraddons",
-    "get:" FLEET_ADDON_GROUP ":managedclusteraddons:" FLEET_ADDON,
+    "get,list,watch:" FLEET_ADDON_GROUP ":managedclusteraddons:" FLEET_ADDON,
     "get,patch,update:" FLEET_ADDON_GROUP ":managedclusteraddons/status:" FLEET_ADDON,
     "get,update:coordination.k8s.io:leases:" FLEET_LEASE,
     "create::serviceaccounts/token:" FLEET_AGENT,
