@@ -119,6 +119,8 @@ def who_does_not_waits(hub):
             ('bind', {'clusterRoleBinding': {'subjects': [subject('jane')], 'roleRef': {
                 'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'ClusterRole', 'name': 'cluster-admin'}}},
              'bind clusterroles.rbac.authorization.k8s.io cluster-admin'),
+            # On the managed cluster there is one of that name already, which stays as it is.
+            ('cluster-admin', grants(rule('get', 'pods')), 'bind clusterroles.rbac.authorization.k8s.io cluster-admin'),
             ('role', {'roles': [{'namespace': 'cluster1', 'rules': [rule('list', 'pods')]}], 'roleBindings': [
                 {'namespace': 'cluster1', 'roleRef': {'kind': 'Role'}, 'subjects': [subject('jane')]}]}, 'list pods'),
             ('many', grants(*(rule('get', 'r%d' % i) for i in range(600))), 'escalate')):

@@ -8,7 +8,7 @@
  *   known who asked? ─no─► waits
  *        │ yes
  *   each role that is delivered: its requester holds every rule everywhere, or may `escalate`
- *   each binding to another role: its requester may `bind` it
+ *   each binding to another role, or to one that the hub has, too: its requester may `bind` it
  *        │ all of it ─► goes          │ something not, or too much to ask ─► waits
  *
  * "Everywhere" because namespaces of a managed cluster are not those of the hub that have the same names. Once found harmless it
@@ -117,19 +117,30 @@ static void each_manifest(const struct permission_build *build, void (*fn)(void 
 }
 
 struct gathering {
+    struct permissions *all;
     struct arena *a;
-    struct map delivered; /* roles that come with the permission */
+    struct map delivered; /* roles that come with the permission, and are no others' */
     struct demands rules, binds;
 };
 
-/* A role that selectors put into many namespaces, or one that is bound there, has none: as in the manifest. */
+/* A ClusterRole that the hub has, the managed cluster may have as well: cluster-admin is everywhere. The agent leaves it as it is,
+ * and a binding to it grants what that one grants, not what the permission says. */
+static bool is_known(struct gathering *g, const struct json *m)
+{
+    const struct item *item = informer_get(g->all->cluster_roles, (str){0}, object_name(m));
+    item_unref(item);
+    return item && str_eq(object_kind(m), S("ClusterRole"));
+}
+
+/* Of what selectors put into many namespaces neither role nor binding has one. */
 static void gather_role(void *ctx, const struct json *m)
 {
     struct gathering *g = ctx;
     const struct json *rules = json_get(m, S("rules"));
     if (!is_role(m) || !rules)
         return;
-    map_set(&g->delivered, role_key(g->a, object_kind(m), object_namespace(m), object_name(m)), g);
+    if (!is_known(g, m))
+        map_set(&g->delivered, role_key(g->a, object_kind(m), object_namespace(m), object_name(m)), g);
     json_each_item(rules, rule) need_rule(&g->rules, rule);
 }
 
@@ -307,7 +318,7 @@ static void keep_verdict(struct visit *v, struct approval *ret)
 static int check(struct visit *v, const struct requester *who, const struct permission_build *build,
                  struct approval *ret, struct err *err)
 {
-    struct gathering g = {.a = v->a, .rules = {.a = v->a}, .binds = {.a = v->a}};
+    struct gathering g = {.all = v->all, .a = v->a, .rules = {.a = v->a}, .binds = {.a = v->a}};
     each_manifest(build, gather_role, &g);
     each_manifest(build, gather_binding, &g);
     int code = decide(v, who, &g, ret, err);
