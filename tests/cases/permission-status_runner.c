@@ -127,9 +127,14 @@ static void report(struct world *w)
 
 /* ---- As text. ---- */
 
-static void add_condition(struct buf *b, const struct json *c)
+/* Every condition has a time that is one. */
+static void add_condition(struct world *w, struct buf *b, const struct json *c)
 {
     str rest = json_get_text(c, S("message")), line;
+    int64_t seconds;
+    uint32_t nanos;
+    if (!time_parse(json_get_text(c, S("lastTransitionTime")), &seconds, &nanos))
+        case_fail(w->given.c, NULL, "no time: %.*s", STR(json_get_text(c, S("lastTransitionTime"))));
     buf_fmt(b, "%.*s %.*s", STR(json_get_text(c, S("status"))), STR(json_get_text(c, S("reason"))));
     for (bool is_first = true; rest.n; is_first = false) {
         str_cut(rest, '\n', &line, &rest);
@@ -153,7 +158,7 @@ static void add_conditions(struct world *w, struct buf *b, const struct case_sec
         if (!is_asked_for(s, type))
             continue;
         buf_fmt(b, "%.*s ", STR(type));
-        add_condition(b, c);
+        add_condition(w, b, c);
     }
 }
 
@@ -174,7 +179,7 @@ static void add_resources(struct world *w, struct buf *b, const struct case_sect
             const struct json *conditions = json_get(it, S("condition")), *namespace = json_get(it, S("namespace"));
             buf_fmt(b, "%s %.*s%s%.*s ", rows[i].kind, STR(json_text(namespace)), namespace ? "/" : "",
                     STR(json_get_text(it, S("name"))));
-            json_each_item(conditions, c) add_condition(b, c);
+            json_each_item(conditions, c) add_condition(w, b, c);
         }
     }
 }
