@@ -26,7 +26,7 @@ const char agent_usage[] =
     "                               the same in a Secret of this cluster, as \"kubeconfig\"; waits until it is there\n"
     "      --kubeconfig FILE        of this cluster  [$KUBECONFIG, ~/.kube/config, or the account of the pod it runs in]\n"
     "      --context NAME           of that kubeconfig\n"
-    "      --controllers LIST       works  [works]\n"
+    "      --controllers LIST       works, accounts, or both with a comma between them  [works,accounts]\n"
     "      --account-namespace NAME where ServiceAccounts of ManagedServiceAccounts are\n"
     "                               [" FLEET_ACCOUNT_NAMESPACE "]\n"
     "      --eviction-grace-period TIME\n"
@@ -114,9 +114,12 @@ static int choose(struct agent_options *o, const char *list, struct err *err)
     do {
         more = str_cut(rest, ',', &name, &rest);
         name = str_trim(name);
-        o->has_works = str_eq(name, S("*")) || str_eq(name, S("works"));
-        if (!o->has_works)
-            return err_set(err, ERR_BAD_REQUEST, "there is no controller \"%.*s\": there is works", STR(name));
+        bool is_all = str_eq(name, S("*"));
+        o->has_works = o->has_works || is_all || str_eq(name, S("works"));
+        o->has_accounts = o->has_accounts || is_all || str_eq(name, S("accounts"));
+        if (!is_all && !str_eq(name, S("works")) && !str_eq(name, S("accounts")))
+            return err_set(err, ERR_BAD_REQUEST, "there is no controller \"%.*s\": there are works, accounts",
+                           STR(name));
     } while (more);
     return 0;
 }

@@ -31,7 +31,7 @@ static void defaults_are_filled_in(void **state)
     struct err err = {0};
     assert_int_equal(READ(NEEDED), 0);
     assert_true(str_eq(o.cluster, S("c1")) && str_eq(o.hub_kubeconfig, S("hub")));
-    assert_true(o.has_works && !o.has_election);
+    assert_true(o.has_works && o.has_accounts && !o.has_election);
     assert_true(str_eq(o.account_namespace, S("open-cluster-management-agent-addon")));
     assert_true(o.eviction_ns == 3600 * SECOND);
     assert_int_equal(o.host.n, 0); /* nobody asks */
@@ -52,6 +52,8 @@ static void flags_are_read(void **state)
     assert_true(o.has_works && !o.has_accounts && o.has_election);
     assert_true(str_eq(o.account_namespace, S("a")) && str_eq(o.lease_namespace, S("l")));
     assert_true(o.eviction_ns == 90 * SECOND && str_eq(o.host, S("::1")) && o.level == LOG_DEBUG);
+    assert_int_equal(READ(NEEDED, "--controllers", "accounts, works"), 0);
+    assert_true(o.has_works && o.has_accounts);
     assert_int_equal(READ("--help"), 0);
     assert_true(o.is_help);
 }
@@ -73,7 +75,7 @@ static void nonsense_is_refused(void **state)
     REFUSED("is not the name of a cluster", "--cluster=C1", "--hub-kubeconfig=hub");
     REFUSED("say NAMESPACE/NAME", "--cluster=c1", "--hub-kubeconfig-secret=a");
     REFUSED("say NAMESPACE/NAME", "--cluster=c1", "--hub-kubeconfig-secret=a/b/c");
-    REFUSED("there is no controller \"heart\": there is works", NEEDED, "--controllers=works,heart");
+    REFUSED("there is no controller \"heart\": there are works, accounts", NEEDED, "--controllers=works,heart");
     REFUSED("there is no controller \"\"", NEEDED, "--controllers=works,");
     REFUSED("is no duration", NEEDED, "--eviction-grace-period=soon");
     REFUSED("is no duration", NEEDED, "--eviction-grace-period=0s");
@@ -109,14 +111,14 @@ static void flags_beat_the_environment(void **state)
     set("REEVE_CLUSTER", "c9");
     set("REEVE_HUB_KUBECONFIG", "h9");
     set("REEVE_KUBECONFIG", "k9");
-    set("REEVE_CONTROLLERS", "works");
+    set("REEVE_CONTROLLERS", "accounts");
     set("REEVE_LISTEN", "127.0.0.1:9");
     assert_int_equal(READ("-q"), 0);
     assert_true(str_eq(o.cluster, S("c9")) && str_eq(o.hub_kubeconfig, S("h9")) && str_eq(o.kubeconfig, S("k9")));
-    assert_true(o.has_works && o.port == 9 && o.level == LOG_WARN);
+    assert_true(!o.has_works && o.has_accounts && o.port == 9 && o.level == LOG_WARN);
     assert_int_equal(READ(NEEDED, "--kubeconfig=k", "--controllers=works", "--listen=localhost:7"), 0);
     assert_true(str_eq(o.cluster, S("c1")) && str_eq(o.hub_kubeconfig, S("hub")) && str_eq(o.kubeconfig, S("k")));
-    assert_true(o.has_works && o.port == 7);
+    assert_true(o.has_works && !o.has_accounts && o.port == 7);
     assert_int_equal(READ("--hub-kubeconfig-secret=a/b"), 0); /* and not the file of the environment */
     assert_int_equal(o.hub_kubeconfig.n, 0);
 }
