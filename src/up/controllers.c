@@ -4,6 +4,7 @@
 #include "api/loopback_client.h"
 #include "controllers/controllers.h"
 #include "controllers/sources.h"
+#include "up/managed.h"
 
 #include <stdlib.h>
 
@@ -16,7 +17,8 @@ struct up_controllers {
     struct control *control;
     struct client *reader;
     struct fetcher *fetcher;
-    struct client **clients; /* one per row */
+    struct up_managed *managed; /* or NULL */
+    struct client **clients;    /* one per row */
     size_t n;
 };
 
@@ -67,6 +69,14 @@ int up_controllers_start(const struct up_controllers_options *options, struct up
     int code = package_sources_open(options->packages, options->log, &c->fetcher, err);
     if (code == 0)
         code = add_rows(c, err);
+    if (code == 0 && options->managed.n)
+        c->managed = up_managed_add(&(struct up_managed_options){.api = options->api,
+                                                                 .control = c->control,
+                                                                 .loop = options->loop,
+                                                                 .log = options->log,
+                                                                 .random = options->random,
+                                                                 .cluster = options->managed,
+                                                                 .ca_pem = options->ca_pem});
     if (code == 0)
         control_start(c->control);
     return code;
@@ -77,6 +87,7 @@ void up_controllers_stop(struct up_controllers *c, void (*stopped)(void *ctx), v
     control_stop(c->control, stopped, ctx);
     fetcher_stop(c->fetcher);
     client_stop(c->reader);
+    up_managed_stop(c->managed);
     for (size_t i = 0; i < c->n; i++)
         client_stop(c->clients[i]);
 }
@@ -88,6 +99,7 @@ void up_controllers_free(struct up_controllers *c)
     control_free(c->control);
     fetcher_free(c->fetcher);
     client_free(c->reader);
+    up_managed_free(c->managed);
     for (size_t i = 0; i < c->n; i++)
         client_free(c->clients[i]);
     free(c->clients);

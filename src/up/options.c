@@ -3,12 +3,13 @@
 
 #include "cli/data_dir.h"
 #include "net/address.h"
+#include "object/name.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 
 const char up_usage[] =
-    "Usage: reeve up [--data-dir DIR] [--listen HOST:PORT] [--kubeconfig FILE] [--no-controllers]\n"
+    "Usage: reeve up [--data-dir DIR] [--listen HOST:PORT] [--kubeconfig FILE] [--managed NAME] [--no-controllers]\n"
     "\n"
     "Runs a control plane that speaks the Kubernetes API, in this one process. The first start makes keys and\n"
     "certificates; FILE is written when the server is ready and lets kubectl in as an administrator.\n"
@@ -16,6 +17,7 @@ const char up_usage[] =
     "      --data-dir DIR      where everything is kept, for nobody else to read  [$XDG_DATA_HOME/reeve]\n"
     "      --listen HOST:PORT  HOST is an address or localhost; port 0: any that is free  [127.0.0.1:6443]\n"
     "      --kubeconfig FILE   [DIR/admin.kubeconfig]\n"
+    "      --managed NAME      be a managed cluster of oneself, with an agent inside: to try ClusterPermissions\n"
     "      --no-controllers    serve the API only; aggregated roles and the like are left to others\n" PACKAGE_SOURCES_USAGE
     "      --require-approval  ClusterPermissions wait for approval if who wrote them does not hold what they grant\n"
     "  -v, --verbose           log every request\n"
@@ -47,6 +49,7 @@ enum {
     FLAG_DATA_DIR = 256,
     FLAG_LISTEN,
     FLAG_KUBECONFIG,
+    FLAG_MANAGED,
     FLAG_NO_CONTROLLERS,
     FLAG_MIRROR,
     FLAG_REGISTRY_CA,
@@ -59,6 +62,7 @@ static const struct option flags[] = {
     {"data-dir", required_argument, NULL, FLAG_DATA_DIR},
     {"listen", required_argument, NULL, FLAG_LISTEN},
     {"kubeconfig", required_argument, NULL, FLAG_KUBECONFIG},
+    {"managed", required_argument, NULL, FLAG_MANAGED},
     {"no-controllers", no_argument, NULL, FLAG_NO_CONTROLLERS},
     {"package-mirror", required_argument, NULL, FLAG_MIRROR},
     {"registry-ca", required_argument, NULL, FLAG_REGISTRY_CA},
@@ -103,6 +107,8 @@ static int read_flags(int argc, char **argv, struct up_options *o, const char **
             *listen = optarg;
         else if (c == FLAG_KUBECONFIG)
             o->kubeconfig = optarg;
+        else if (c == FLAG_MANAGED)
+            o->managed = str_of(optarg);
         else if (c == FLAG_NO_CONTROLLERS)
             o->no_controllers = true;
         else if (c == FLAG_APPROVAL)
@@ -120,6 +126,15 @@ static int read_flags(int argc, char **argv, struct up_options *o, const char **
         return err_set(err, ERR_BAD_REQUEST, "unknown argument \"%s\"", argv[optind]);
     if (o->is_quiet)
         o->level = o->level == LOG_DEBUG ? LOG_DEBUG : LOG_WARN;
+    return 0;
+}
+
+static int check_managed(const struct up_options *o, struct err *err)
+{
+    if (o->managed.n && !name_is(NAME_DNS_LABEL, o->managed))
+        return err_set(err, ERR_BAD_REQUEST, "--managed \"%.*s\" is not the name of a cluster", STR(o->managed));
+    if (o->managed.n && o->no_controllers)
+        return err_set(err, ERR_BAD_REQUEST, "--managed needs the controllers: leave --no-controllers out");
     return 0;
 }
 
@@ -142,6 +157,8 @@ int up_options_read(struct arena *a, int argc, char **argv, struct up_options *r
     if (code == 0 && ((o.data_dir && !o.data_dir[0]) || (o.kubeconfig && !o.kubeconfig[0])))
         code = err_set(err, ERR_BAD_REQUEST, "%s needs a value",
                        o.data_dir && !o.data_dir[0] ? "--data-dir" : "--kubeconfig");
+    if (code == 0)
+        code = check_managed(&o, err);
     if (code == 0 && o.data_dir == NULL)
         code = cli_data_dir(a, &o.data_dir, err);
     if (code == 0 && o.kubeconfig == NULL)

@@ -16,6 +16,7 @@ struct up_options {
     const char *kubeconfig;
     str host; /* an address, without brackets */
     uint16_t port;
+    str managed; /* the name of the ManagedCluster that this is itself; empty: it is none */
     enum log_level level;
     struct package_sources packages;
     bool no_controllers, requires_approval, is_quiet, is_help;

@@ -6,8 +6,13 @@
  * Errors: none. */
 #pragma once
 
-#include "authz/request.h"
 #include "base/arena.h"
+#include "base/vec.h"
+#include "json/json.h"
 
-/* As YAML, one object each: CRDs, ClusterRoles, ClusterRoleBindings. */
-struct strs own_objects(struct arena *a);
+typedef VEC(str) own_texts; /* objects as YAML, one each */
+
+/* CRDs, ClusterRoles, ClusterRoleBindings. */
+void own_objects(struct arena *a, own_texts *all);
+/* A ClusterRole of that name with these rules, bound to an account of kube-system. */
+void own_add_rights(struct arena *a, own_texts *all, str name, str account, struct json rules);

@@ -19,6 +19,7 @@
 #include "up/controllers.h"
 #include "up/greeting.h"
 #include "up/hosts.h"
+#include "up/managed.h"
 #include "up/options.h"
 #include "up/own.h"
 #include "up/place.h"
@@ -254,7 +255,9 @@ static int start_controllers(struct up *u, struct err *err)
                                              .random = random_of_pool(&u->random),
                                              .root_ca = u->root_ca,
                                              .packages = &u->options.packages,
-                                             .requires_approval = u->options.requires_approval};
+                                             .requires_approval = u->options.requires_approval,
+                                             .managed = u->options.managed,
+                                             .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki))};
     return up_controllers_start(&options, &u->controllers, err);
 }
 
@@ -282,9 +285,11 @@ static void on_ready(void *ctx, const struct err *failure)
 
 static int open_api(struct up *u, struct err *err)
 {
-    struct strs own = {0};
+    own_texts own = {0};
     if (!u->options.no_controllers) /* without them it is a bare API server: nobody here would act on these kinds */
-        own = own_objects(&u->arena);
+        own_objects(&u->arena, &own);
+    if (u->options.managed.n)
+        up_managed_objects(&u->arena, u->options.managed, &own);
     u->root_ca = root_ca_new(pki_ca_pem(u->pki));
     struct api_options options = {
         .loop = u->loop,

@@ -166,9 +166,9 @@ static int open_server(struct world *w, struct err *err)
         code = loop_new_on(&w->clock, &w->loop, err);
     if (code < 0)
         return code;
-    struct strs own = {0};
+    own_texts own = {0};
     if (is_of_reeve(w->controller))
-        own = own_objects(w->a);
+        own_objects(w->a, &own);
     struct api_options options = {
         .loop = w->loop,
         .data_dir = w->dir,
