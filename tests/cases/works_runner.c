@@ -85,6 +85,8 @@ static bool read_fate(struct world *w, str line, struct report_entry *ret)
         return false;
     ret->plural = plural_of(w, ret->manifest->group, ret->manifest->version, ret->manifest->kind);
     ret->namespace = ret->manifest->namespace;
+    if (ordinal == 0 && json_is_obj(&w->live))
+        ret->live = &w->live;
     str_cut(rest, ' ', &word, &rest);
     if (str_has_prefix(word, S("in="))) {
         ret->namespace = str_from(word, 3);

@@ -83,6 +83,7 @@ static void configure(struct arena *a, const struct json *configs, str plural, s
     {
         const struct json *strategy = json_get(config, S("updateStrategy"));
         const struct json *feedback = json_get(config, S("feedbackRules"));
+        const struct json *conditions = json_get(config, S("conditionRules"));
         if (!matches_identifier(json_get(config, S("resourceIdentifier")), m, plural))
             continue;
         if (json_is_obj(strategy) && !has_strategy) {
@@ -92,6 +93,8 @@ static void configure(struct arena *a, const struct json *configs, str plural, s
         }
         if (json_len(feedback) && !m->feedback)
             m->feedback = feedback;
+        if (json_len(conditions) && !m->conditions)
+            m->conditions = conditions;
     }
 }
 

@@ -19,9 +19,10 @@ struct manifest {
     enum manifest_strategy strategy;
     str field_manager; /* of server-side apply: "work-agent" */
     bool is_forced;
-    const struct json *ignored;  /* ignoreFields, or NULL */
-    const struct json *feedback; /* feedbackRules, or NULL */
-    const struct json *selector; /* parsed annotation FLEET_ANNOTATION_SELECTOR, or NULL */
+    const struct json *ignored;    /* ignoreFields, or NULL */
+    const struct json *feedback;   /* feedbackRules, or NULL */
+    const struct json *conditions; /* conditionRules, or NULL */
+    const struct json *selector;   /* parsed annotation FLEET_ANNOTATION_SELECTOR, or NULL */
     bool may_adopt;
     str problem; /* it cannot be applied: why; empty: it can */
 };

@@ -61,6 +61,22 @@ static struct json say_feedback(struct arena *a, struct json *conditions, const 
     return f.values;
 }
 
+/* What its conditionRules say of the object. */
+static void say_rules(struct arena *a, struct json *conditions, const struct report_entry *e, int64_t generation)
+{
+    const struct condition *list;
+    size_t n = e->manifest->conditions && e->live ? feedback_conditions(a, e->manifest->conditions, e->live, &list) : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json condition = json_obj_sized(a, 5);
+        json_add(a, &condition, S("type"), json_str(list[i].type));
+        json_add(a, &condition, S("status"), json_str(list[i].status));
+        json_add(a, &condition, S("reason"), json_str(list[i].reason));
+        json_add(a, &condition, S("message"), json_str(list[i].message));
+        json_add(a, &condition, S("observedGeneration"), json_int(generation));
+        json_push(a, conditions, condition);
+    }
+}
+
 static struct json meta_of_entry(struct arena *a, const struct report_entry *e)
 {
     const struct manifest *m = e->manifest;
@@ -75,13 +91,14 @@ static struct json meta_of_entry(struct arena *a, const struct report_entry *e)
     return meta;
 }
 
-static struct json fact(struct arena *a, const struct report_entry *e)
+static struct json fact(struct arena *a, const struct report_entry *e, int64_t generation)
 {
     struct json entry = json_obj_sized(a, 3), conditions = json_arr_sized(a, 3), feedback = json_obj();
     json_add(a, &entry, S("resourceMeta"), meta_of_entry(a, e));
     say_applied(a, &conditions, e);
     say_available(a, &conditions, e);
     struct json values = say_feedback(a, &conditions, e);
+    say_rules(a, &conditions, e, generation);
     if (json_len(&values))
         json_add(a, &feedback, S("values"), values);
     json_add(a, &entry, S("statusFeedback"), feedback);
@@ -121,7 +138,7 @@ static int by_ordinal(const void *l, const void *r)
     return a != b ? (a > b) - (a < b) : (*left > *right) - (*left < *right);
 }
 
-static struct json list_facts(struct arena *a, const struct report_entry *entries, size_t n)
+static struct json list_facts(struct arena *a, const struct report_entry *entries, size_t n, int64_t generation)
 {
     struct json manifests = json_arr_sized(a, n);
     const struct report_entry **order = ARENA_ARRAY(a, const struct report_entry *, n);
@@ -130,7 +147,7 @@ static struct json list_facts(struct arena *a, const struct report_entry *entrie
     if (n)
         qsort(order, n, sizeof *order, by_ordinal);
     for (size_t i = 0; i < n; i++)
-        json_push(a, &manifests, fact(a, order[i]));
+        json_push(a, &manifests, fact(a, order[i], generation));
     return manifests;
 }
 
@@ -140,7 +157,7 @@ struct json report_facts(struct arena *a, const struct json *work, const struct 
     say_overall(a, &conditions, entries, n);
     for (uint32_t i = 0; i < conditions.n; i++)
         json_add(a, &conditions.items[i], S("observedGeneration"), json_int(object_generation(work)));
-    json_add(a, &list, S("manifests"), list_facts(a, entries, n));
+    json_add(a, &list, S("manifests"), list_facts(a, entries, n, object_generation(work)));
     json_add(a, &facts, S("conditions"), conditions);
     json_add(a, &facts, S("resourceStatus"), list);
     return facts;
@@ -156,9 +173,22 @@ struct json report_leaving(struct arena *a)
 
 /* ---- Times. ---- */
 
+/* What others say stays; what a rule said that is gone does not. */
+static struct json still_said(struct arena *a, const struct json *was, const struct json *facts)
+{
+    struct json kept = json_arr_sized(a, json_len(was));
+    json_each_item(was, c)
+    {
+        bool is_of_rule = str_has_prefix(json_get_text(c, S("reason")), S(FEEDBACK_RULE_REASON));
+        if (!is_of_rule || condition_find(facts, json_get_text(c, S("type"))))
+            json_push(a, &kept, json_dup(a, c));
+    }
+    return kept;
+}
+
 static struct json timed(struct arena *a, const struct json *was, const struct json *facts, const struct clock *clock)
 {
-    struct json conditions = json_is_arr(was) ? json_dup(a, was) : json_arr();
+    struct json conditions = still_said(a, was, facts);
     json_each_item(facts, f)
     {
         int64_t generation = 0;
