@@ -286,23 +286,16 @@ static void set_validated(struct report *r, const struct permission_resources *r
 
 /* ---- All in all. ---- */
 
-/* The first that is not as it should be, or NULL. */
+/* The first that is not True, or NULL. What is not approved or stale is not applied either. */
 static const struct json *first_fault(const struct json *conditions)
 {
-    static const struct {
-        str type, wanted;
-    } rows[] = {
-        {S_INIT("Validation"), S_INIT("True")},
-        {S_INIT("Approved"), S_INIT("True")},
-        {S_INIT("AppliedRBACManifestWork"), S_INIT("True")},
-        {S_INIT("SubjectPresent"), S_INIT("True")},
-        {S_INIT("ValidateRolesExist"), S_INIT("True")},
-        {S_INIT("ValidateClusterRolesExist"), S_INIT("True")},
-        {S_INIT("Stale"), S_INIT("False")},
+    static const str types[] = {
+        S_INIT("Validation"),         S_INIT("AppliedRBACManifestWork"),   S_INIT("SubjectPresent"),
+        S_INIT("ValidateRolesExist"), S_INIT("ValidateClusterRolesExist"),
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct json *c = condition_find(conditions, rows[i].type);
-        if (c && !str_eq(json_get_text(c, S("status")), rows[i].wanted))
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const struct json *c = condition_find(conditions, types[i]);
+        if (c && !str_eq(json_get_text(c, S("status")), S("True")))
             return c;
     }
     return NULL;
