@@ -84,7 +84,7 @@ static int report(struct visit *v, const struct permission_build *build, const s
 static int go_through(struct visit *v, struct err *err)
 {
     struct works works = {0};
-    struct permission_build build;
+    struct permission_build build = {0};
     struct approval approval = {0};
     int code = works_read(v, &works, err);
     if (code == 0)

@@ -585,7 +585,7 @@ static void roles_concern_who_refers_to_them(void **state)
     settle(w);
     assert_int_equal(visits(w, "refer"), 2);
     assert_int_equal(visits(w, "plain"), 0);
-    str seen[2];
+    str seen[2] = {0};
     for (size_t i = 0; i < 2; i++) {
         const struct json *m = manifest(w, WORK("refer-refer"), i);
         seen[str_eq(object_kind(m), S("ClusterRole"))] =
