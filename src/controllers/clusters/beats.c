@@ -48,9 +48,9 @@ static void set_state(struct heart *h, enum beat_state state)
     pthread_mutex_unlock(&h->beats->lock);
 }
 
-static void wait_for_it(struct heart *h)
+static void wait_for_it(struct heart *h, int64_t every_ns)
 {
-    loop_timer_set(h->beats->options.loop, &h->timer, FLEET_LEASES_MISSED * h->every_ns);
+    loop_timer_set(h->beats->options.loop, &h->timer, FLEET_LEASES_MISSED * every_ns);
 }
 
 static void on_silence(void *ctx)
@@ -68,7 +68,7 @@ static void on_again(struct loop_work *w)
     if (h->state == BEAT_SILENT)
         h->state = BEAT_NEW;
     pthread_mutex_unlock(&h->beats->lock);
-    wait_for_it(h);
+    wait_for_it(h, h->every_ns);
 }
 
 void beats_restart(struct beats *b, str cluster)
@@ -122,12 +122,14 @@ void beats_expect(struct beats *b, str cluster, int64_t seconds)
     pthread_mutex_unlock(&b->lock);
     if (gone)
         heart_free(gone);
-    /* Who is silent stays so, whatever is expected from now on: until it is heard of. */
-    if (h && h->every_ns != seconds * SECOND_NS) {
-        h->every_ns = seconds * SECOND_NS;
-        if (h->state != BEAT_SILENT)
-            wait_for_it(h);
-    }
+    if (!h || h->every_ns == seconds * SECOND_NS)
+        return;
+    /* An agent learns of a shorter duration by its next renewal: until then it has as long as before. Who is silent stays so,
+     * until it is heard of. */
+    int64_t before = h->every_ns, after = seconds * SECOND_NS;
+    h->every_ns = after;
+    if (h->state != BEAT_SILENT)
+        wait_for_it(h, before > after ? before : after);
 }
 
 /* ---- Leases. ---- */
@@ -192,7 +194,7 @@ void beats_lease(struct beats *b, str cluster, const struct json *lease)
     }
     pthread_mutex_unlock(&b->lock);
     if (renewed)
-        wait_for_it(h);
+        wait_for_it(h, h->every_ns);
     if (has_news)
         changed(h);
 }

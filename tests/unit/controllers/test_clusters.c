@@ -286,7 +286,24 @@ static void the_lease_has_the_duration_of_the_cluster(void **state)
     renew(w, 1, BY_REEVE);
     AWAIT(w, is_condition(w, ONE, AVAILABLE, "True"));
     rest(w);
-    advance(w, 51);
+    pass(w, 49);
+    assert_true(is_condition(w, ONE, AVAILABLE, "True"));
+    advance(w, 2);
+    AWAIT(w, is_condition(w, ONE, AVAILABLE, "Unknown"));
+}
+
+/* An agent reads it when it renews. */
+static void a_shorter_duration_counts_from_the_next_renewal(void **state)
+{
+    struct world *w = *state;
+    join_and_live(w);
+    fleet_patch(w->fake, ONE, "{\"spec\":{\"leaseDurationSeconds\":2}}");
+    rest(w);
+    pass(w, 70);
+    assert_true(is_condition(w, ONE, AVAILABLE, "True"));
+    renew(w, 2, BY_REEVE);
+    rest(w);
+    pass(w, 12);
     AWAIT(w, is_condition(w, ONE, AVAILABLE, "Unknown"));
 }
 
@@ -643,6 +660,7 @@ int main(void)
         TEST(who_was_never_accepted_gets_nothing),
         TEST(what_others_change_is_mended),
         TEST(the_lease_has_the_duration_of_the_cluster),
+        TEST(a_shorter_duration_counts_from_the_next_renewal),
         TEST(who_is_denied_loses_its_rights),
         TEST(a_denial_finds_the_binding_whatever_its_label),
         TEST(rights_stay_as_long_as_works_have_to_be_removed),
