@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+# What was delivered stays delivered: edited, deleted, re-created on the managed cluster. What is somebody else's stays theirs.
+
+load fleet.bash
+
+setup_file() {
+    start_fleet
+    all_joined
+    namespace_at one team
+    permission cluster1 guarded <<'YAML'
+clusterRole: {rules: [{apiGroups: [""], resources: [nodes], verbs: [get]}]}
+clusterRoleBinding: {subject: {kind: User, name: alice}}
+roles: [{namespace: team, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}]
+roleBindings: [{namespace: team, roleRef: {kind: Role}, subject: {kind: User, name: alice}}]
+YAML
+    delivered cluster1 guarded
+}
+
+teardown_file() { stop_fleet; }
+
+group=rbac.authorization.k8s.io
+
+# guarded_is_whole: all four, as the permission wants them, and nothing else of that name.
+guarded_is_whole() {
+    local of
+    of=$(of "$(work_of cluster1 guarded)")
+    rbac_is one ^guarded "ClusterRole guarded: /nodes get $of
+ClusterRoleBinding guarded: ClusterRole guarded <- User.$group alice $of
+Role team/guarded: /pods get $of
+RoleBinding team/guarded: Role guarded <- User.$group alice $of"
+}
+
+kinds=(clusterrole/guarded clusterrolebinding/guarded role/guarded rolebinding/guarded)
+
+# ---- Ours. ----
+
+@test "rules and subjects that somebody edits" {
+    guarded_is_whole
+    local since
+    since=$(hub get manifestwork "$(work_of cluster1 guarded)" -n cluster1 -o 'jsonpath={.status.conditions}')
+    one patch clusterrole guarded --type=merge -p '{"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}'
+    one patch role guarded -n team --type=json -p '[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}}]'
+    one patch clusterrolebinding guarded --type=merge -p '{"subjects":[{"kind":"User","name":"mallory","apiGroup":"rbac.authorization.k8s.io"}]}'
+    one patch rolebinding guarded -n team --type=json -p '[{"op":"add","path":"/subjects/-","value":{"kind":"User","name":"mallory","apiGroup":"rbac.authorization.k8s.io"}}]'
+    guarded_is_whole
+    run -1 one auth can-i get secrets -n team --as=mallory
+    condition Applied True manifestwork "$(work_of cluster1 guarded)" -n cluster1
+    eventually shows "$since" hub get manifestwork "$(work_of cluster1 guarded)" -n cluster1 -o 'jsonpath={.status.conditions}'
+}
+
+@test "an aggregation rule that somebody adds" {
+    one patch clusterrole guarded --type=merge -p '{"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"rbac.authorization.k8s.io/aggregate-to-admin":"true"}}]}}'
+    eventually holds_at one '.aggregationRule == null' clusterrole guarded
+    guarded_is_whole
+}
+
+@test "labels and owners that somebody takes away; those that somebody adds stay" {
+    local kind
+    for kind in "${kinds[@]}"; do
+        one patch "$kind" -n team --type=merge -p '{"metadata":{"labels":{"agent.reeve.dev/delivered":null},"ownerReferences":null}}'
+    done
+    guarded_is_whole
+    one label clusterrole guarded mine=yes
+    one annotate clusterrole guarded note=kept
+    one patch clusterrole guarded --type=merge -p '{"rules":[]}'
+    eventually holds_at one '.metadata.labels.mine == "yes" and .metadata.annotations.note == "kept" and (.rules | length) == 1' clusterrole guarded
+    one label clusterrole guarded mine-
+    guarded_is_whole
+}
+
+@test "objects that somebody deletes, one by one and all at once" {
+    local kind
+    for kind in "${kinds[@]}"; do
+        one delete "$kind" -n team --wait=false
+        guarded_is_whole
+    done
+    one delete clusterrole,clusterrolebinding guarded --wait=false
+    one delete role,rolebinding guarded -n team --wait=false
+    guarded_is_whole
+    eventually condition Available True manifestwork "$(work_of cluster1 guarded)" -n cluster1
+}
+
+@test "objects that somebody deletes and makes anew, with other content" {
+    for _ in 1 2 3; do
+        one get clusterrole guarded -o json | jq '.rules = [{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}] | del(.metadata.uid, .metadata.resourceVersion)' |
+            one replace --force -f - || true # the agent may have been quicker
+        guarded_is_whole
+        one get rolebinding guarded -n team -o json | jq '.roleRef = {apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin"} | del(.metadata.uid, .metadata.resourceVersion)' |
+            one replace --force -f - || true
+        guarded_is_whole
+    done
+}
+
+@test "the namespace of some of them, deleted and made anew" {
+    permission cluster1 housed <<<'roles: [{namespace: house, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}]'
+    gets AppliedRBACManifestWork False clusterpermission housed -n cluster1
+    namespace_at one house
+    delivered cluster1 housed
+    one delete namespace house
+    gets AppliedRBACManifestWork False clusterpermission housed -n cluster1
+    namespace_at one house
+    delivered cluster1 housed
+    rbac_is one ^housed "Role house/housed: /pods get $(of "$(work_of cluster1 housed)")"
+    hub delete clusterpermission housed -n cluster1
+    rbac_is one ^housed ''
+}
+
+@test "what changed while the agent was away is repaired when it is back; what was taken back goes" {
+    permission cluster1 brief <<<'clusterRoleBinding: {roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subject: {kind: User, name: alice}}'
+    delivered cluster1 brief
+    kill -KILL "$(cat "$SCRATCH/cluster1.pid")"
+    while kill -0 "$(cat "$SCRATCH/cluster1.pid")" 2>/dev/null; do sleep 0.02; done
+    one delete clusterrole guarded
+    one patch rolebinding guarded -n team --type=merge -p '{"subjects":[]}'
+    hub delete clusterpermission brief -n cluster1 --wait=false
+    launch_agent one cluster1
+    guarded_is_whole
+    rbac_is one ^brief ''
+    eventually shows '' hub get manifestworks -n cluster1 -o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}'
+}
+
+@test "a reference to another role: the binding is made anew, and says the new one" {
+    permission cluster1 turns <<<'roleBindings: [{name: turns, namespace: team, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subject: {kind: User, name: alice}}]'
+    delivered cluster1 turns
+    local before of
+    before=$(one get rolebinding turns -n team -o 'jsonpath={.metadata.uid}')
+    hub patch clusterpermission turns -n cluster1 --type=json -p '[{"op":"replace","path":"/spec/roleBindings/0/roleRef/name","value":"edit"}]'
+    of=$(of "$(work_of cluster1 turns)")
+    rbac_is one ^turns "RoleBinding team/turns: ClusterRole edit <- User.$group alice $of"
+    [ "$(one get rolebinding turns -n team -o 'jsonpath={.metadata.uid}')" != "$before" ]
+    delivered cluster1 turns
+    gets Ready True clusterpermission turns -n cluster1
+    hub delete clusterpermission turns -n cluster1
+    rbac_is one ^turns ''
+}
+
+# ---- Others'. ----
+
+@test "a role of that name that is somebody else's is not touched, and the status says so" {
+    one create clusterrole taken --verb=get --resource=secrets
+    one label clusterrole taken e2e=fleet
+    local theirs
+    theirs=$(one get clusterrole taken -o json)
+    permission cluster1 taken <<'YAML'
+clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}
+clusterRoleBinding: {subject: {kind: User, name: alice}}
+YAML
+    gets AppliedRBACManifestWork False clusterpermission taken -n cluster1
+    local work
+    work=$(work_of cluster1 taken)
+    eventually holds_at hub '[.status.resourceStatus.manifests[] | "\(.resourceMeta.kind) " + (.conditions[] | select(.type == "Applied") | "\(.status) \(.reason)")]
+        | sort == ["ClusterRole False Conflict", "ClusterRoleBinding True AppliedManifestComplete"]' manifestwork "$work" -n cluster1
+    shows "$theirs" one get clusterrole taken -o json
+    hub delete clusterpermission taken -n cluster1
+    eventually gone_at one clusterrolebinding taken
+    eventually gone_at hub manifestwork "$work" -n cluster1
+    shows "$theirs" one get clusterrole taken -o json
+    one delete clusterrole taken
+}
+
+@test "once it is gone, ours takes its place" {
+    one create role waits -n team --verb=get --resource=secrets
+    permission cluster1 waits <<<'roles: [{namespace: team, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}]'
+    gets AppliedRBACManifestWork False clusterpermission waits -n cluster1
+    one delete role waits -n team
+    permission cluster1 waits <<<'roles: [{namespace: team, rules: [{apiGroups: [""], resources: [pods], verbs: [list]}]}]' # it need not wait for the next try
+    delivered cluster1 waits
+    rbac_is one ^waits "Role team/waits: /pods list $(of "$(work_of cluster1 waits)")"
+    hub delete clusterpermission waits -n cluster1
+    rbac_is one ^waits ''
+}
+
+@test "a manifest that says so takes it over, and with it its fate" {
+    one create clusterrole adopted --verb=get --resource=secrets
+    work cluster1 adopts <<'YAML'
+workload:
+  manifests:
+  - apiVersion: rbac.authorization.k8s.io/v1
+    kind: ClusterRole
+    metadata: {name: adopted, annotations: {reeve.dev/adopt: "true"}}
+    rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+YAML
+    gets Applied True manifestwork adopts -n cluster1
+    rbac_is one ^adopted "ClusterRole adopted: /pods get $(of adopts)"
+    hub delete manifestwork adopts -n cluster1
+    rbac_is one ^adopted ''
+}
+
+@test "deleted by its permission, made anew by somebody: theirs now" {
+    permission cluster1 passed <<<'clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}'
+    delivered cluster1 passed
+    hub delete clusterpermission passed -n cluster1
+    rbac_is one ^passed ''
+    one create clusterrole passed --verb=get --resource=secrets
+    permission cluster1 passed <<<'clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}'
+    gets AppliedRBACManifestWork False clusterpermission passed -n cluster1
+    hub delete clusterpermission passed -n cluster1
+    eventually shows '' hub get manifestworks -n cluster1 -o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}'
+    rbac_is one ^passed 'ClusterRole passed: /secrets get {} []'
+    one delete clusterrole passed
+}
+
+# ---- Namespaces that come and go. ----
+
+@test "a selector follows the namespaces of the managed cluster" {
+    permission cluster1 follows <<'YAML'
+roles: [{namespaceSelector: {matchLabels: {follow: "yes"}}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}]
+roleBindings: [{namespaceSelector: {matchLabels: {follow: "yes"}}, roleRef: {kind: Role}, subject: {kind: User, name: alice}}]
+YAML
+    delivered cluster1 follows
+    rbac_is one ^follows ''
+    namespace_at one f1 'follow: "yes"'
+    namespace_at one f2 'follow: "no"'
+    namespace_at one f3 'follow: "yes"'
+    namespace_at two f4 'follow: "yes"'
+    followed f1 f3
+    one label namespace f2 follow=yes --overwrite
+    one label namespace f1 follow-
+    followed f2 f3
+    one delete role follows -n f2 --wait=false # drift, here as well
+    followed f2 f3
+    one delete namespace f3
+    followed f2
+    namespace_at one f3 'follow: "yes"'
+    followed f2 f3
+    hub patch clusterpermission follows -n cluster1 --type=json \
+        -p '[{"op":"replace","path":"/spec/roles/0/rules/0/verbs","value":["get","list"]},{"op":"replace","path":"/spec/roleBindings/0/namespaceSelector","value":{"matchLabels":{"follow":"never"}}}]'
+    local of
+    of=$(of "$(work_of cluster1 follows)")
+    rbac_is one ^follows "Role f2/follows: /pods get,list $of
+Role f3/follows: /pods get,list $of"
+    rbac_is two ^follows ''
+    hub delete clusterpermission follows -n cluster1
+    rbac_is one ^follows ''
+}
+
+# followed NAMESPACE...: role and binding are in these namespaces, and the status lists them.
+followed() {
+    local of namespace wanted='' listed=''
+    of=$(of "$(work_of cluster1 follows)")
+    for namespace in "$@"; do
+        wanted+="Role $namespace/follows: /pods get $of
+RoleBinding $namespace/follows: Role follows <- User.$group alice $of
+"
+        listed+="$namespace "
+    done
+    rbac_is one ^follows "${wanted%$'\n'}"
+    eventually shows "${listed% }" listed_in roles
+    eventually shows "${listed% }" listed_in roleBindings
+}
+
+listed_in() {
+    hub get clusterpermission follows -n cluster1 -o json | jq -r "[.status.resourceStatus.$1[]? | select(any(.condition[]; .type == \"Applied\" and .status == \"True\")) | .namespace] | sort | join(\" \")"
+}
+
+@test "a selector and a name that stand in each other's way: the first one stays, the other is told" {
+    namespace_at one meet 'meets: "yes"'
+    permission cluster1 meets <<'YAML'
+roles:
+- {namespace: meet, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}
+- {namespaceSelector: {matchLabels: {meets: "yes"}}, rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]}
+YAML
+    gets AppliedRBACManifestWork False clusterpermission meets -n cluster1
+    eventually holds_one_rule meets meet
+    hub delete clusterpermission meets -n cluster1
+    rbac_is one ^meets ''
+}
+
+# holds_one_rule NAME NAMESPACE: either of the two, not a mixture, and it is not written to and fro.
+holds_one_rule() {
+    local first
+    first=$(one get role "$1" -n "$2" -o 'jsonpath={.metadata.resourceVersion} {.rules[*].resources[*]}')
+    [[ $first =~ ^[0-9]+\ (pods|secrets)$ ]]
+    permission cluster1 "$1-later" <<<'clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}'
+    delivered cluster1 "$1-later"
+    hub delete clusterpermission "$1-later" -n cluster1
+    [ "$(one get role "$1" -n "$2" -o 'jsonpath={.metadata.resourceVersion} {.rules[*].resources[*]}')" = "$first" ]
+}
