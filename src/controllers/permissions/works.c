@@ -203,13 +203,17 @@ int works_write(struct visit *v, struct works *w, const struct permission_build 
             have[n++] = *it;
     }
     struct shift_plan plan = shift_plan(v->a, &v->permission, have, n, build);
+    bool has_written = false;
     for (size_t i = 0; code == 0 && i < plan.n; i++) {
-        /* A step on the way: what comes next may follow from it alone, or else from a report. */
-        if (plan.is_waiting && plan.p[i].action != SHIFT_KEEP)
-            v->r->again_ns = 1;
-        if (plan.p[i].action != SHIFT_CREATE || !is_leaving(v, w, plan.p[i].name))
-            code = carry_out(v, w, &plan.p[i], err);
+        const struct shift_step *step = &plan.p[i];
+        if (step->action == SHIFT_KEEP || (step->action == SHIFT_CREATE && is_leaving(v, w, step->name)))
+            continue;
+        code = carry_out(v, w, step, err);
+        has_written = true;
     }
+    /* A step on the way: the next may follow from it alone, or else from a report. */
+    if (plan.is_waiting && has_written && w->problem.n == 0)
+        v->r->again_ns = 1;
     if (w->own.n)
         qsort(w->own.p, w->own.n, sizeof *w->own.p, by_part);
     return code;

@@ -595,6 +595,29 @@ static void roles_concern_who_refers_to_them(void **state)
     assert_str(seen[1], "watch");
 }
 
+#define SELECT(team) \
+    "{'namespaceSelector':{'matchLabels':{'team':'" team "'}},'roleRef':{'kind':'ClusterRole'}," USER "}"
+
+/* Two templates of one name are two parts, and one of them cannot be written now. */
+static void parts_that_wait_for_others_do_not_spin(void **state)
+{
+    struct world *w = *state;
+    put_cluster(w, "cluster1", ",'labels':{'agent.reeve.dev/present':'true'}");
+    put_permission(w, "one", GENERATION(1), ROLE("get") ",'roleBindings':[" SELECT("a") "," SELECT("b") "]");
+    start(w);
+    edit(w, WORK("one-one00-1"), "deletionTimestamp", "\"2026-01-02T03:04:05Z\"");
+    settle(w);
+    put_permission(w, "one", GENERATION(2), ROLE("get") ",'roleBindings':[" SELECT("b") "," SELECT("a") "]");
+    settle(w);
+    fake_log_clear(w->fake);
+    pass(w, 5);
+    assert_true(visits(w, "one") < 3);
+    fake_remove(w->fake, WORK("one-one00-1"));
+    pass(w, 1);
+    struct json work;
+    assert_true(find(w, WORK("one-one00-1"), &work));
+}
+
 /* ---- Trouble. ---- */
 
 static void fault(struct world *w, struct fake_fault f)
@@ -806,6 +829,7 @@ int main(void)
         TEST(addons_concern_those_with_accounts),
         TEST(namespaces_concern_who_selects_here),
         TEST(roles_concern_who_refers_to_them),
+        TEST(parts_that_wait_for_others_do_not_spin),
         TEST(trouble_goes_by),
         TEST(what_the_server_refuses_is_told_and_tried_again),
         TEST(an_unreadable_role_changes_nothing),
