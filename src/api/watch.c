@@ -388,6 +388,11 @@ static struct watch *watch_new(struct api_request *r, const struct start *s)
     if (s->options.send_initial_events)
         begin_initial(w, s);
     w->told = w->at;
+    /* Its client knows another history, from before a backup was restored, and is told where we are. */
+    if (w->at > store_revision(r->api->store)) {
+        w->told = 0;
+        w->is_bookmark_due = w->wants_bookmarks;
+    }
     return w;
 }
 
