@@ -228,6 +228,7 @@ struct informer *informer_new(const struct informer_options *o)
         .label_selector = o->label_selector,
         .field_selector = o->field_selector,
         .metadata_only = o->metadata_only,
+        .lists_anew = o->lists_anew,
         .log = o->log,
         .random = o->random,
         .sink = &sink,

@@ -27,6 +27,9 @@ struct informer_options {
     str label_selector, field_selector;
     /* PartialObjectMetadata: spec and status are neither sent nor kept. apiVersion and kind stay the object's own. */
     bool metadata_only;
+    /* After a connection that was lost it lists, instead of watching from the last revision: the server may have been restored from
+     * an older copy meanwhile, and have come as far again. For who may not miss that, and has few objects. */
+    bool lists_anew;
     bool keys_only;    /* keeps namespace, name, uid and version, not the text; who needs more keeps it */
     bool by_owner;     /* informer_by_owner works */
     item_trim *trim;   /* keeps less of each object; handlers may be told of either. NULL: all */

@@ -116,6 +116,7 @@ enum reflect_verdict reflect_judge(struct reflector *r, const struct client_answ
         else
             err_set(err, ERR_IO, "there was no answer");
         r->skips_initial |= r->stage == REFLECT_INITIAL && r->has_heard;
+        r->wants_list |= r->options.lists_anew;
         return REFLECT_FAILED;
     }
     struct arena a ARENA_SCOPE = {0};

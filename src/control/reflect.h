@@ -36,8 +36,8 @@ struct reflect_options {
     struct client *client;
     struct client_resource resource; /* texts are copied */
     str namespace, label_selector, field_selector;
-    bool metadata_only;
-    const struct log *log; /* or NULL */
+    bool metadata_only, lists_anew; /* as in informer.h */
+    const struct log *log;          /* or NULL */
     struct random random;
     const struct reflect_sink *sink;
     void *ctx;

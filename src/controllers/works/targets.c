@@ -160,7 +160,8 @@ static struct informer *open_target(struct target *t)
                             &(struct informer_options){.client = w->options.managed,
                                                        .resource = t->resource,
                                                        .label_selector = S(FLEET_LABEL_DELIVERED "=true"),
-                                                       .by_owner = true});
+                                                       .by_owner = true,
+                                                       .lists_anew = true});
 }
 
 /* Handlers are added outside the lock: they are told of what there is at once, and ask. */
@@ -180,7 +181,8 @@ static void on_opening(struct loop_work *work)
             control_informer(t->w->options.control, &(struct informer_options){.client = t->w->options.managed,
                                                                                .resource = namespaces,
                                                                                .metadata_only = true,
-                                                                               .trim = trim_namespace});
+                                                                               .trim = trim_namespace,
+                                                                               .lists_anew = true});
         pthread_mutex_lock(&t->lock);
         t->namespaces = i;
         pthread_mutex_unlock(&t->lock);

@@ -110,11 +110,13 @@ int works_add(const struct works_options *options, struct works **ret, struct er
         return err_set(err, ERR_BAD_REQUEST, "the name of the cluster and the address of the hub are needed");
     struct works *w = works_new(options);
     control_own(options->control, w, discard);
-    w->works = control_informer(
+    w->works = control_informer(options->control, &(struct informer_options){.client = options->hub,
+                                                                             .resource = works_kind,
+                                                                             .namespace = w->options.cluster,
+                                                                             .lists_anew = true});
+    w->applied = control_informer(
         options->control,
-        &(struct informer_options){.client = options->hub, .resource = works_kind, .namespace = w->options.cluster});
-    w->applied = control_informer(options->control,
-                                  &(struct informer_options){.client = options->managed, .resource = applied_kind});
+        &(struct informer_options){.client = options->managed, .resource = applied_kind, .lists_anew = true});
     w->targets = targets_new(w);
     add_controllers(w);
     informer_add_handler(w->works, &(struct informer_handler){.changed = on_work, .ctx = w});

@@ -621,6 +621,32 @@ static void a_list_may_go_back_in_time(void **state)
     scene_close(&w);
 }
 
+/* A connection that was lost may lead to a server that was restored meanwhile, and is past our revision again. */
+static void a_wary_one_lists_after_a_lost_connection(void **state)
+{
+    struct scene w;
+    scene_open_with(&w, &(struct informer_options){.lists_anew = true});
+    scene_say(&w, "ADDED a/x u1 8; ADDED a/y u2 9; END 10");
+    scene_told(&w, "+a/x@8 +a/y@9 . !");
+    scene_end(&w, 0, "");
+    scene_await(&w, 31 * SECOND);
+    scene_lists_by_watch(&w);
+    scene_say(&w, "ADDED a/x u1 8; ADDED a/z u3 11; END 12");
+    scene_told(&w, "-a/y@9 +a/z@11 .");
+    /* One that ends in peace is followed by another from there. */
+    scene_end(&w, 200, "");
+    scene_await(&w, 31 * SECOND);
+    scene_watches_from(&w, "12");
+    /* As long as nobody answers, it is a list that is tried. */
+    scene_end(&w, 0, "");
+    scene_await(&w, 31 * SECOND);
+    scene_lists_by_watch(&w);
+    scene_end(&w, 0, "");
+    scene_await(&w, 31 * SECOND);
+    scene_lists_by_watch(&w);
+    scene_close(&w);
+}
+
 /* ---- Events that are not news. ---- */
 
 static void stale_events_change_nothing(void **state)
@@ -702,6 +728,7 @@ int main(void)
         cmocka_unit_test(a_revision_that_is_always_refused_leads_to_a_list),
         cmocka_unit_test(a_list_that_is_void_is_forgotten),
         cmocka_unit_test(a_list_may_go_back_in_time),
+        cmocka_unit_test(a_wary_one_lists_after_a_lost_connection),
         cmocka_unit_test(stale_events_change_nothing),
         cmocka_unit_test(events_need_not_fit_what_is_known),
         cmocka_unit_test(versions_need_not_be_numbers),
