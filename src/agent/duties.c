@@ -11,7 +11,6 @@ static int add_works(const struct duties_options *o, struct err *err)
         .control = o->control,
         .loop = o->loop,
         .clock = clock_system,
-        .random = o->random,
         .log = o->log,
         .hub = o->hub,
         .managed = o->managed,

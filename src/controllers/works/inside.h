@@ -19,8 +19,6 @@
 #include "controllers/works/targets.h"
 #include "controllers/works/works.h"
 
-#include <pthread.h>
-
 #define WORKS_MS INT64_C(1000000)
 #define WORKS_S (1000 * WORKS_MS)
 #define WORKS_MANAGER S("work-agent")
@@ -35,7 +33,6 @@ struct works {
     struct controller *visits, *reports;
     struct targets *targets;
     struct memos *memos;
-    pthread_mutex_t chance; /* of options.random */
     struct arena arena;
 };
 

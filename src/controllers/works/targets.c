@@ -8,6 +8,7 @@
 #include "object/kind.h"
 #include "object/object.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #define SWEEP_NS (60 * WORKS_S)

@@ -4,6 +4,7 @@
  *   the hub has it ─► keep:  named in its AppliedManifestWork ─► applied ─► surplus removed ─► recorded ─► facts
  *   it is going    ─► leave: AppliedManifestWork deleted, objects removed, let go ─► the hub is told that nothing is left
  *   it is missing  ─► evict: after a long while, by two clocks, and if the hub says so once more: as leave */
+#include "base/map.h"
 #include "controllers/works/executor.h"
 #include "controllers/works/inside.h"
 #include "object/fleet.h"
@@ -28,13 +29,11 @@ void visit_again(struct visit *v, int64_t after_ns)
         v->again = after_ns;
 }
 
-/* Up to half as much again, so that works are not all visited at once. */
-static int64_t resync_after(struct works *w)
+/* Up to half as much again, by the name, so that works are not all visited at once. */
+static int64_t resync_after(const struct visit *v)
 {
-    pthread_mutex_lock(&w->chance);
-    uint32_t share = random_below(&w->options.random, 1000);
-    pthread_mutex_unlock(&w->chance);
-    return w->options.resync_ns + w->options.resync_ns / 2000 * share;
+    int64_t share = (int64_t)(hash_str(v->name) % 1000);
+    return v->w->options.resync_ns + v->w->options.resync_ns / 2000 * share;
 }
 
 /* ---- The executor. ---- */
@@ -149,7 +148,7 @@ static void plan_return(struct visit *v)
         read_only += v->items[i].report.manifest->strategy == MANIFEST_READ_ONLY;
     if (read_only)
         visit_again(v, READ_ONLY_NS + (int64_t)read_only * READ_ONLY_EACH_NS);
-    visit_again(v, resync_after(v->w));
+    visit_again(v, resync_after(v));
     v->r->again_ns = v->again;
 }
 
@@ -309,7 +308,7 @@ static int evict(struct visit *v, struct err *err)
         v->r->again_ns = left < v->w->options.resync_ns ? left : v->w->options.resync_ns;
         return 0;
     }
-    if (!v->is_left && (code = is_surely_missing(v, &is_missing, err)) < 0)
+    if (!v->is_left && is_surely_missing(v, &is_missing, err) < 0)
         return err_wrap(err, "ask the hub for ManifestWork %.*s", STR(v->name));
     if (!is_missing) {
         v->r->again_ns = WORKS_S;

@@ -58,7 +58,6 @@ static void discard(void *state)
     struct works *w = state;
     targets_free(w->targets);
     memos_free(w->memos);
-    pthread_mutex_destroy(&w->chance);
     arena_done(&w->arena);
     free(w);
 }
@@ -76,7 +75,6 @@ static struct works *works_new(const struct works_options *options)
     w->options.agent_id = options->agent_id.n ? str_dup(&w->arena, options->agent_id) : w->hub_hash;
     w->options.eviction_ns = options->eviction_ns ? options->eviction_ns : EVICTION_NS;
     w->options.resync_ns = options->resync_ns ? options->resync_ns : RESYNC_NS;
-    pthread_mutex_init(&w->chance, NULL);
     w->memos = memos_new();
     return w;
 }

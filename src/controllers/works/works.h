@@ -21,7 +21,6 @@ struct works_options {
     struct control *control;
     struct loop *loop;
     struct clock clock;
-    struct random random;
     const struct log *log;
     struct client *hub, *managed;
     str cluster; /* its name, and its namespace on the hub; copied, as all texts are */

@@ -57,7 +57,6 @@ static void add_agent(struct fleet *f)
     struct works_options options = {.control = f->control,
                                     .loop = f->loop,
                                     .clock = clock,
-                                    .random = random_of_fake(&f->chance),
                                     .log = &f->log,
                                     .hub = f->to_hub,
                                     .managed = f->to_managed,
