@@ -21,9 +21,9 @@ struct store_view {
     MDB_txn *spare; /* the next one begins before this one ends, so a failure leaves the old view in place */
     uint64_t generation;
     struct store_state state;
-    /* Bytes of the map that were read since the kernel was last told to forget their page tables. */
-    const char *low, *high;
-    size_t touched;
+    const char *low, *high; /* of the map: all that was ever read is between them */
+    size_t touched;         /* bytes of it that became part of our memory since the kernel was told to forget them */
+    uintptr_t last;         /* where something was read last, in steps of what comes with it */
 };
 
 /* Also again, after store_view_close: cursors that stand in the view of before notice. */
