@@ -186,7 +186,7 @@ static void keep_token(struct hub *h, str token, str read)
 /* The first time: everything is read again into memory that stays. */
 static int take(struct hub *h, struct err *err)
 {
-    struct hub_credential c;
+    struct hub_credential c = {0};
     int code = hub_credential_read(&h->arena, &h->options.source, &c, err);
     if (code < 0)
         return code;
@@ -277,7 +277,7 @@ static int renew(struct hub *h, struct client *client, struct reconcile *r, cons
 {
     struct err lost = {0};
     struct hub_credential granted = *c;
-    str token;
+    str token = {0};
     int code = request_token(h, client, r, c->expires - c->issued, &token, err);
     if (code < 0)
         return code;
@@ -320,7 +320,7 @@ static int keep(struct hub *h, struct client *client, struct reconcile *r, const
 
 static int pass(struct hub *h, struct reconcile *r, struct err *err)
 {
-    struct hub_credential c;
+    struct hub_credential c = {0};
     struct client *client = client_of(h);
     int code = h->options.has_works && !h->has_kind ? make_kind(h, r, err) : 0;
     if (code == 0 && h->options.has_works && !h->has_kind) {

@@ -27,7 +27,7 @@ str hub_source_name(struct arena *a, const struct hub_source *source)
 
 bool hub_token_read(struct arena *a, str token, struct hub_credential *ret)
 {
-    str header, payload, rest, text;
+    str header, payload, rest, text = {0};
     struct json claims;
     const struct json_limits limits = {.bytes = TOKEN_BYTES, .depth = 16};
     if (token.n > TOKEN_BYTES || !str_cut(token, '.', &header, &rest) || !str_cut(rest, '.', &payload, &rest) ||
@@ -61,7 +61,7 @@ int hub_credential_replace(struct arena *a, str text, str old, str token, str *r
 {
     const struct json_limits limits = {.bytes = KUBECONFIG_MAX_BYTES};
     struct buf out = {.arena = a};
-    struct json config;
+    struct json config = json_null();
     if (yaml_decode(a, text, &limits, NULL, &config, err) < 0)
         return err->code;
     struct json *context = entry_of(&config, "contexts", json_get_text(&config, S("current-context")), "context");
@@ -84,7 +84,7 @@ static int read_file(struct arena *a, str path, struct hub_credential *ret, stru
 
 static int write_file(struct arena *a, str path, str old, str token, struct err *err)
 {
-    str text;
+    str text = {0};
     /* What a link leads to is written, not the link. */
     char *place = realpath(str_cstr(a, path), NULL);
     if (!place)
@@ -131,7 +131,7 @@ static int write_secret(struct arena *a, const struct hub_source *s, str old, st
 {
     struct json secret, patch = json_obj(), metadata = json_obj(), data = json_obj();
     struct client_ref ref = {.resource = &secrets, .namespace = s->namespace, .name = s->name};
-    str text;
+    str text = {0};
     int code = get_secret(a, s, &secret, &text, err);
     if (code == 0)
         code = hub_credential_replace(a, text, old, token, &text, err);

@@ -7,6 +7,7 @@
 #include "object/fleet.h"
 #include "object/name.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <time.h>
@@ -220,7 +221,7 @@ static int understand(struct clusters_command *c, const struct words *w, int n, 
     *ret = verbs[i].run;
     bool is_list = *ret == cli_clusters_list;
     c->timeout_ns = (*ret == cli_clusters_add ? 60 : 300) * SECOND;
-    c->lifetime_ns = 720 * 3600 * SECOND;
+    c->lifetime_ns = INT64_C(720) * 3600 * SECOND;
     c->hub_server = str_of(w->server);
     c->is_forced = w->is_forced;
     c->file = w->output;
@@ -259,11 +260,12 @@ int cli_clusters(int argc, char **argv)
     }
     if (code == 0)
         code = understand(&c, &w, argc - optind, argv + optind, &verb, &err);
-    if (code < 0) {
+    if (code != 0) {
         cli_clusters_say("reeve clusters: %s\nRun \"reeve clusters --help\".\n", err.msg);
         return CLI_USAGE;
     }
     const char *name = argv[optind];
+    assert(verb);
     code = run(&c, &w, verb, &err);
     if (code < 0)
         cli_clusters_say("reeve clusters %s: %s\n", name, err.msg);
