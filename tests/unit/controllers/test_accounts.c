@@ -46,7 +46,7 @@ static str make_token(struct arena *a, const char *name, const char *uid, int64_
         str_fmt(a,
                 "{\"iss\":\"x\",\"sub\":\"system:serviceaccount:agents:%s\",\"iat\":%lld,\"exp\":%lld,"
                 "\"kubernetes.io\":{\"namespace\":\"agents\",\"serviceaccount\":{\"name\":\"%s\",\"uid\":\"%s\"}}}",
-                name, (long long)issued, (long long)(issued + lives), name, uid);
+                name, (long long)issued, (long long)issued + (long long)lives, name, uid);
     return str_fmt(a, "%.*s.%.*s.c2ln", STR(url64(a, S("{\"alg\":\"RS256\"}"))), STR(url64(a, claims)));
 }
 
@@ -351,7 +351,24 @@ static void a_token_that_is_not_believed_is_replaced(void **state)
     str next = give(w, make_token(&w->arena, "robot", "u-first", NOW + 1, 3600), false);
     agent_world_pass(w, 800);
     AWAIT(w, has_token(w, next));
-    assert_in_range(grants(w), 2, 20); /* and not for ever, as long as none is */
+    assert_in_range(grants(w), 2, 20);
+}
+
+/* A managed cluster that believes none of its tokens is not asked for another one each time something moves. */
+static void a_token_that_is_never_believed_is_not_replaced_for_ever(void **state)
+{
+    struct agent_world *w = *state;
+    put_account(w, "u-first", true);
+    str token = give(w, make_token(&w->arena, "robot", "u-first", NOW, 3600), false);
+    put_msa(w, "\"rotation\":{\"validity\":\"1h0m0s\"}");
+    agent_world_start(w);
+    AWAIT(w, has_token(w, token) && str_eq(reason_of(w, "TokenReported"), S("TokenReportFailed")));
+    for (int i = 0; i < 5; i++) {
+        str patch = str_fmt(&w->arena, "{\"metadata\":{\"annotations\":{\"count\":\"%d\"}}}", i);
+        fleet_patch(w->hub, SECRET, str_cstr(&w->arena, patch));
+        agent_world_rest(w);
+    }
+    assert_int_equal(grants(w), 1);
 }
 
 static void who_cannot_be_asked_takes_nothing_away(void **state)
@@ -472,6 +489,7 @@ int main(void)
         TEST(an_account_that_was_made_anew_gets_another_token),
         TEST(a_deleted_account_comes_back),
         TEST(a_token_that_is_not_believed_is_replaced),
+        TEST(a_token_that_is_never_believed_is_not_replaced_for_ever),
         TEST(who_cannot_be_asked_takes_nothing_away),
         TEST(a_deleted_managed_account_takes_its_account_along),
         TEST(what_was_left_behind_goes),
