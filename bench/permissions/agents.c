@@ -219,10 +219,13 @@ static str now_text(struct arena *a)
     return buf_str(&b);
 }
 
-static void set_beat(struct agent *g, bool is_first)
+/* The second one at any time within the interval: agents do not beat together, though they began together. */
+static void set_beat(struct agent *g, str answer)
 {
     const uint32_t ms = HEARTBEAT_SECONDS * 1000;
-    uint32_t wait = is_first ? random_below(&random_system, ms) : ms + random_below(&random_system, ms / JITTER);
+    uint32_t wait = g->has_beaten ? ms + random_below(&random_system, ms / JITTER) : random_below(&random_system, ms);
+    (void)answer;
+    g->has_beaten = true;
     loop_timer_set(g->all->server->loop, &g->beat, (int64_t)wait * 1000000);
 }
 
@@ -243,9 +246,8 @@ static void renew(struct agent *g, str text)
     json_set(&scratch, spec, S("renewTime"), json_str(now_text(&scratch)));
     json_encode(&body, &lease, 0);
     q->request.body = buf_str(&body);
+    q->then = set_beat;
     ask_go(q);
-    set_beat(g, !g->has_beaten);
-    g->has_beaten = true;
 }
 
 static void beat(void *ctx)

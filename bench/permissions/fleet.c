@@ -89,6 +89,12 @@ struct question fleet_make_selector(struct arena *a, size_t cluster, size_t team
                         STR(fleet_team(a, team)), STR(label), STR(label), STR(fleet_team(a, team)))};
 }
 
+bool fleet_is_available(const struct json *cluster)
+{
+    return condition_is(cluster, S("ManagedClusterConditionAvailable"), S("True")) &&
+           str_eq(object_label(cluster, S(FLEET_LABEL_AGENT)), S("true"));
+}
+
 bool fleet_is_delivered(const struct json *permission)
 {
     int64_t generation = 0;

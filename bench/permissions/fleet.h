@@ -28,6 +28,8 @@ struct question fleet_make_permission(struct arena *a, size_t cluster, size_t te
 struct question fleet_change_permission(struct arena *a, size_t cluster, size_t team, size_t turn);
 /* A permission whose one Role goes wherever label is "true". */
 struct question fleet_make_selector(struct arena *a, size_t cluster, size_t team, str label);
+/* Whether a ManagedCluster says that Reeve's agent is at work there. */
+bool fleet_is_available(const struct json *cluster);
 /* Whether a permission says that all it grants now is there. */
 bool fleet_is_delivered(const struct json *permission);
 /* A token of the ServiceAccount that the agent of a cluster is. */

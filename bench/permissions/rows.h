@@ -7,3 +7,5 @@
 
 /* Permissions on a hub with 100 to 3,000 managed clusters, whose agents are simulated. */
 void rows_hub(const char *binary);
+/* A real agent beside a real managed cluster. */
+void rows_agent(const char *binary);

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { PERMISSIONS = 20 /* of each cluster */, CHANGES = 21, AT_A_TIME = 64 };
 
@@ -58,12 +59,6 @@ static void make_permission(void *ctx, size_t i, struct arena *a, struct questio
     *ret = fleet_make_permission(a, i % s->n, i / s->n);
 }
 
-static bool is_available(const struct json *cluster)
-{
-    return condition_is(cluster, S("ManagedClusterConditionAvailable"), S("True")) &&
-           str_eq(object_label(cluster, S(FLEET_LABEL_AGENT)), S("true"));
-}
-
 static double resident(const struct server *s)
 {
     struct server_memory memory = server_memory(s);
@@ -75,16 +70,17 @@ static void set_up(struct stage *s, const char *binary)
     server_init(&s->server, binary);
     server_start(&s->server);
     s->links = links_open(&s->server, 1, true);
-    double start = bench_now(), before = resident(&s->server);
+    double start = bench_now(), cpu = server_cpu(&s->server), before = resident(&s->server);
     struct tally *made = tally_open(&s->server, &leases, S("metadata.name=" FLEET_LEASE), NULL);
     links_load(s->links, &(struct load){.make = make_cluster, .n = s->n, .at_a_time = AT_A_TIME});
     tally_wait(made, s->n);
     tally_close(made);
-    struct tally *available = tally_open(&s->server, &clusters, (str){0}, is_available);
+    struct tally *available = tally_open(&s->server, &clusters, (str){0}, fleet_is_available);
     s->agents = agents_start(&s->server, s->links, s->n);
     tally_wait(available, s->n);
     tally_close(available);
     print(s, "accepted, joined and available", bench_now() - start, "s", "");
+    print(s, "  CPU of each", (server_cpu(&s->server) - cpu) / (double)s->n * 1e3, "ms", "");
     print(s, "  resident, of each", (resident(&s->server) - before) / (double)s->n / 1e3, "KB", "");
     s->tally = tally_open(&s->server, &permissions, (str){0}, fleet_is_delivered);
 }
@@ -137,22 +133,33 @@ static double visits(struct stage *s)
     return sum;
 }
 
+static double own_cpu(void)
+{
+    struct timespec t;
+    bench_must(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0, "CPU time");
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 /* ---- All of them. ---- */
 
 static void deliver(struct stage *s, struct unit *ret)
 {
     size_t n = s->n * PERMISSIONS;
-    double start = bench_now(), cpu = server_cpu(&s->server), before = resident(&s->server);
+    double start = bench_now(), cpu = server_cpu(&s->server), own = own_cpu(), before = resident(&s->server);
     links_load(s->links, &(struct load){.make = make_permission, .ctx = s, .n = n, .at_a_time = AT_A_TIME});
     print(s, "20 permissions on each, created", bench_now() - start, "s", "");
+    links_close(s->links); /* the server closes what is idle for long */
     tally_wait(s->tally, n);
+    s->links = links_open(&s->server, 1, true);
     print(s, "  all delivered and reported", bench_now() - start, "s", "(< 120)");
     until_quiet(s);
     struct agents_stats stats = agents_stats(s->agents);
+    double agents = own_cpu() - own;
     struct server_memory memory = server_memory(&s->server);
     ret->cpu = (server_cpu(&s->server) - cpu) / (double)n * 1e6;
     ret->resident = (resident(&s->server) - before) / (double)n / 1e3;
     print(s, "  CPU of each permission", ret->cpu, "us", "");
+    print(s, "  CPU of the simulated agents for it", agents / (double)n * 1e6, "us", "");
     print(s, "  visits of each permission", visits(s) / (double)n, "", "(2)");
     print(s, "  events of each permission, works included", (double)seen(s) / (double)n, "", "");
     print(s, "  agents' requests that were put off", (double)stats.retries, "", "(0)");
@@ -215,19 +222,34 @@ static void measure(const char *binary, size_t n, struct unit *ret)
     tear_down(&s);
 }
 
+/* Those of $BENCH_CLUSTERS ("100,300"), in its order. */
+static size_t sizes(size_t *ret, size_t most)
+{
+    const char *given = getenv("BENCH_CLUSTERS");
+    str text = str_of(given ? given : "100,300,1000,3000"), word, rest;
+    size_t n = 0;
+    for (uint64_t number; text.n && n < most; n++) {
+        if (!str_cut(text, ',', &word, &rest))
+            word = text;
+        text = rest;
+        bench_must(str_to_uint64(word, &number) && number > 0, "BENCH_CLUSTERS");
+        ret[n] = (size_t)number;
+    }
+    return n;
+}
+
 void rows_hub(const char *binary)
 {
-    static const size_t all[] = {100, 300, 1000, 3000};
-    const char *limit = getenv("BENCH_CLUSTERS"); /* no more than so many */
-    size_t most = limit ? strtoul(limit, NULL, 10) : 3000, n = 0;
-    struct unit units[4];
-    for (; n < 4 && all[n] <= most; n++)
-        measure(binary, all[n], &units[n]);
+    enum { SIZES = 8 };
+    size_t all[SIZES], n = sizes(all, SIZES);
+    struct unit units[SIZES];
+    char text[128];
+    for (size_t i = 0; i < n; i++)
+        measure(binary, all[i], &units[i]);
     if (n < 2)
         return;
-    char text[64];
-    snprintf(text, sizeof text, "  of %zu clusters to 100: CPU of each permission", all[n - 1]);
+    snprintf(text, sizeof text, "with %zu clusters to %zu: CPU of each permission", all[n - 1], all[0]);
     row_print(text, units[n - 1].cpu / units[0].cpu, "", "(< 1.5)");
-    snprintf(text, sizeof text, "  of %zu clusters to 100: one change", all[n - 1]);
+    snprintf(text, sizeof text, "with %zu clusters to %zu: time of one change", all[n - 1], all[0]);
     row_print(text, units[n - 1].change / units[0].change, "", "(< 1.5)");
 }
