@@ -195,10 +195,12 @@ static void test_shares_objects(void **state)
     fleet_settle(f);
     struct json role = fleet_get(f, "clusterroles/r");
     assert_int_equal(json_len(object_owners(&role)), 2);
+    str uid = str_dup(&f->arena, object_uid(&role));
     fleet_delete_work(f, "w");
     fleet_settle(f);
     role = fleet_get(f, "clusterroles/r");
     assert_int_equal(json_len(object_owners(&role)), 1);
+    assert_true(str_eq(object_uid(&role), uid)); /* never away, not even for a moment */
     fleet_manifests(f, "x", ROLE("s", "'get'"));
     fleet_settle(f);
     assert_false(fleet_has(f, "clusterroles/r"));
