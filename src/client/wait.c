@@ -10,9 +10,13 @@
  *                                  └──┘ after a pause
  *
  * The wait belongs to its thread. The loop alone touches it from when it takes it out of the inbox until finish; then the thread
- * alone does. The lock of the client goes with the first handing over, that of the crowd with the second. A thread that asks
- * several things at once is woken once, when all of them are over: the crowd counts them.
+ * alone does. The lock of the client goes with the first handing over, the semaphore of the crowd with the second: a condition
+ * would wake the thread into a lock that the loop still holds, and the two would wait for each other once more with each answer. A
+ * thread that asks several things at once is woken once, when all of them are over: the crowd counts them.
  */
+#include <assert.h>
+#include <errno.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
 #include "client/inside.h"
@@ -27,9 +31,8 @@ static const int64_t second_ns = 1000000000;
 #define RETRY_AFTER_MAX_NS (30 * second_ns) /* a server does not send us to sleep for longer */
 
 struct crowd {
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    size_t left; /* not over */
+    sem_t over;
+    size_t left; /* not over; the loop's */
 };
 
 struct wait {
@@ -52,7 +55,7 @@ void client_reply_done(struct client_reply *r)
 
 /* ---- On the loop. ---- */
 
-/* The last touch: as soon as the lock is open, the wait may be gone. */
+/* The last touch: as soon as the crowd is told, the wait may be gone. */
 static void finish(struct wait *w)
 {
     if (w->link) {
@@ -62,10 +65,8 @@ static void finish(struct wait *w)
     }
     loop_timer_cancel(w->client->loop, &w->pause);
     struct crowd *crowd = w->crowd;
-    (void)pthread_mutex_lock(&crowd->lock);
     if (--crowd->left == 0)
-        (void)pthread_cond_signal(&crowd->woken);
-    (void)pthread_mutex_unlock(&crowd->lock);
+        (void)sem_post(&crowd->over);
 }
 
 static void attempt(void *ctx);
@@ -190,7 +191,7 @@ static bool enter(struct client *c, struct wait *list, size_t n)
 static void wait_for(struct client *c, struct wait *list, size_t n)
 {
     struct crowd crowd = {.left = n};
-    if (pthread_mutex_init(&crowd.lock, NULL) || pthread_cond_init(&crowd.woken, NULL))
+    if (sem_init(&crowd.over, 0, 0))
         abort();
     for (size_t i = 0; i < n; i++) {
         struct wait *w = &list[i];
@@ -202,16 +203,15 @@ static void wait_for(struct client *c, struct wait *list, size_t n)
             w->request.total_ns = LIMIT_NS;
     }
     if (enter(c, list, n)) {
-        (void)pthread_mutex_lock(&crowd.lock);
-        while (crowd.left)
-            (void)pthread_cond_wait(&crowd.woken, &crowd.lock);
-        (void)pthread_mutex_unlock(&crowd.lock);
+        int rc;
+        while ((rc = sem_wait(&crowd.over)) < 0 && errno == EINTR)
+            ;
+        assert(rc == 0);
     } else {
         for (size_t i = 0; i < n; i++)
             err_set(list[i].err, ERR_UNAVAILABLE, "the client was stopped");
     }
-    (void)pthread_cond_destroy(&crowd.woken);
-    (void)pthread_mutex_destroy(&crowd.lock);
+    (void)sem_destroy(&crowd.over);
 }
 
 int client_ask(struct client *c, const struct client_request *request, struct client_reply *ret, struct err *err)
