@@ -113,9 +113,9 @@ static void leave(struct queue *q, bool one_more)
     bool post = !q->is_posted && !q->is_closed && backlog_next(&q->backlog) < q->armed_at;
     if (post)
         q->is_posted = true;
-    if (one_more)
-        pthread_cond_signal(&q->some);
     pthread_mutex_unlock(&q->lock);
+    if (one_more)
+        pthread_cond_signal(&q->some); /* who wakes finds the lock open */
     if (post)
         loop_post(q->loop, &q->posted);
 }

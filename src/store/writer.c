@@ -109,8 +109,8 @@ void store_writer_push(struct store_writer *w, struct store_job *job)
 {
     pthread_mutex_lock(&w->mutex);
     store_jobs_push(&w->queue, job);
-    pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->mutex);
+    pthread_cond_signal(&w->more); /* it finds the lock open */
 }
 
 bool store_writer_take(struct store_writer *w, struct store_jobs *ret, uint64_t *ret_commits)
