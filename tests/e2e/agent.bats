@@ -18,7 +18,7 @@ setup_file() {
 
 teardown_file() { stop_fleet; }
 
-setup() { cd "$SCRATCH"; }
+setup() { cd "$SCRATCH" || return; }
 
 teardown() {
     [ ! -f "$SCRATCH/agent.pid" ] || stop_process "$(cat "$SCRATCH/agent.pid")"

@@ -14,7 +14,7 @@ setup_file() {
 
 teardown_file() { stop_fleet; }
 
-setup() { cd "$SCRATCH"; }
+setup() { cd "$SCRATCH" || return; }
 
 clusters() { "$REEVE" clusters "$@"; }
 
@@ -42,6 +42,7 @@ manifest() { # KIND NAMESPACE NAME APPLIED
 @test "no clusters yet" {
     run -0 --separate-stderr clusters list
     says ''
+    # shellcheck disable=SC2154
     [ "$stderr" = 'No clusters yet: "reeve clusters add NAME" adds one.' ]
     run -0 clusters list -o name
     says ''

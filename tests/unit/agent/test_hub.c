@@ -127,6 +127,16 @@ static int tear_down(void **state)
         assert_true(condition);                                 \
     } while (0)
 
+/* That much time, in steps small enough for whatever wants to happen meanwhile. */
+static void live(struct scene *s, int64_t seconds)
+{
+    enum { STEPS = 100 };
+    for (int i = 0; i < STEPS; i++) {
+        loop_turn(s->w->loop, 1000000);
+        clock_fake_advance(&s->w->time, seconds * SECOND_NS / STEPS);
+    }
+}
+
 static bool is_well(struct scene *s)
 {
     str why;
@@ -184,8 +194,7 @@ static void it_waits_for_the_join_kubeconfig(void **state)
     struct scene *s = *state;
     start(s);
     UNTIL(s, is_trouble(s, "read the join kubeconfig from the Secret n/s: secrets \"s\" not found"));
-    world_advance(s->w, 10 * SECOND_NS);
-    world_turn(s->w, 50);
+    live(s, 60);
     assert_int_equal(s->errors, 1); /* said once */
     assert_int_equal(s->found, 0);
     let_in(s);
@@ -227,8 +236,7 @@ static void tokens_are_renewed_at_four_fifths(void **state)
                    STR(next)));
     start(s);
     UNTIL(s, is_well(s));
-    clock_fake_advance(&s->w->time, 2800 * SECOND_NS);
-    world_turn(s->w, 200);
+    live(s, 2800);
     assert_int_equal(s->renewals, 0);
     UNTIL(s, s->renewals == 1);
     int64_t age = s->w->time.wall / SECOND_NS - NOW;
@@ -236,8 +244,7 @@ static void tokens_are_renewed_at_four_fifths(void **state)
     assert_true(str_eq(buf_str(&s->renewed), next));
     UNTIL(s, str_eq(kept_token(s), next));
     assert_true(is_well(s));
-    clock_fake_advance(&s->w->time, 60 * SECOND_NS); /* the next one is due by our own clock, not at once */
-    world_turn(s->w, 200);
+    live(s, 600); /* the next one is due by our own clock, not at once */
     assert_int_equal(s->renewals, 1);
 }
 
@@ -252,8 +259,7 @@ static void a_token_that_cannot_be_kept_is_used(void **state)
     UNTIL(s, s->renewals == 1);
     assert_true(str_eq(buf_str(&s->renewed), S("next")));
     UNTIL(s, is_well(s));
-    clock_fake_advance(&s->w->time, 600 * SECOND_NS);
-    world_turn(s->w, 200);
+    live(s, 600);
     assert_int_equal(s->renewals, 1); /* and not asked for again before its time */
 }
 
@@ -289,7 +295,7 @@ static void the_kind_is_made_where_it_is_missing(void **state)
     s->has_works = true;
     start(s);
     UNTIL(s, has_kind(s));
-    world_advance(s->w, 10 * SECOND_NS);
+    live(s, 10);
     assert_int_equal(s->found, 0);
     assert_true(fake_get(s->w->fake, &s->w->arena, KIND_PATH, &crd));
     json_set(&s->w->arena, &crd, S("status"), status);
