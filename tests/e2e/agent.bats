@@ -20,9 +20,13 @@ teardown_file() { stop_fleet; }
 
 setup() { cd "$SCRATCH" || return; }
 
+# What a test has started ends with it, also when it fails.
 teardown() {
-    [ ! -f "$SCRATCH/agent.pid" ] || stop_process "$(cat "$SCRATCH/agent.pid")"
-    rm -f "$SCRATCH/agent.pid"
+    local name
+    for name in agent self; do
+        [ ! -f "$SCRATCH/$name.pid" ] || stop_process "$(cat "$SCRATCH/$name.pid")"
+        rm -f "$SCRATCH/$name.pid"
+    done
 }
 
 # agent_as KUBECONFIG [FLAG...]: in the background, with probes; its log is $SCRATCH/agent.log
@@ -201,7 +205,6 @@ YAML
     hub auth can-i create clusterroles --as "$account"
     cannot get secrets -n kube-system --as "$account"
     cannot delete namespaces --as "$account"
-    stop_process "$(cat self.pid)"
     run -2 "$REEVE" up --managed self --no-controllers
     mentions '--managed needs the controllers'
     run -2 "$REEVE" up --managed 'not a name'

@@ -16,6 +16,11 @@ teardown_file() { stop_fleet; }
 
 setup() { cd "$SCRATCH" || return; }
 
+teardown() {
+    [ ! -f "$SCRATCH/bare.pid" ] || stop_process "$(cat "$SCRATCH/bare.pid")"
+    rm -f "$SCRATCH/bare.pid"
+}
+
 clusters() { "$REEVE" clusters "$@"; }
 
 # stranded CLUSTER NAME: a ManifestWork with a finalizer, as if its agent had delivered two objects, and was gone since.
@@ -184,7 +189,6 @@ YAML
     KUBECONFIG=$SCRATCH/bare.kubeconfig eventually clusters list
     KUBECONFIG=$SCRATCH/bare.kubeconfig run -1 clusters add alpha --timeout 200ms
     mentions 'nothing was heard of the controller clusters, which "reeve up" and "reeve manager" run'
-    stop_process "$(cat "$SCRATCH/bare.pid")"
 }
 
 @test "command lines that make no sense" {
