@@ -8,7 +8,8 @@
  *
  * Those megabytes are not of what was read: for each page that is missing the kernel maps all of its neighbours that it has at
  * hand. Of values of a few kilobytes, read in no order, that is ten times as much. And they are dropped from the lowest to the
- * highest ever read, not only where something was read since: the writer thread, which nobody counts, maps pages as well. */
+ * highest ever read, not only where something was read since: the writer thread maps pages as well, the more when it gives up
+ * history. */
 #include "store/inside.h"
 
 #include <inttypes.h>
@@ -38,6 +39,32 @@ void store_view_close(struct store_view *v)
     v->txn = v->spare = NULL;
 }
 
+static void count(struct store_view *v, size_t bytes)
+{
+    v->touched += bytes;
+    if (v->touched < FORGET_AFTER || v->low == NULL)
+        return;
+    uintptr_t page = v->file->page_bytes - 1;
+    uintptr_t from = (uintptr_t)v->low & ~page, to = ((uintptr_t)v->high + page) & ~page;
+    (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    v->touched = 0;
+    v->last = 0;
+}
+
+static void touch(struct store_view *v, const char *p, size_t n)
+{
+    if (n == 0)
+        return;
+    uintptr_t first = (uintptr_t)p / AROUND, last = ((uintptr_t)p + n - 1) / AROUND;
+    if (v->low == NULL || p < v->low)
+        v->low = p;
+    if (v->high == NULL || p + n > v->high)
+        v->high = p + n;
+    size_t parts = last - first + (first != v->last);
+    v->last = last;
+    count(v, parts * AROUND);
+}
+
 int store_view_move(struct store_view *v, struct err *err)
 {
     struct store_state state;
@@ -53,29 +80,11 @@ int store_view_move(struct store_view *v, struct err *err)
     mdb_txn_reset(old);
     v->txn = v->spare;
     v->spare = old;
+    /* Each revision that is new, and each that is history no longer, was a look of the writer at another place. */
+    count(v, (state.revision - v->state.revision + state.compacted - v->state.compacted) * AROUND);
     v->state = state;
     v->generation++;
     return 0;
-}
-
-static void touch(struct store_view *v, const char *p, size_t n)
-{
-    if (n == 0)
-        return;
-    uintptr_t first = (uintptr_t)p / AROUND, last = ((uintptr_t)p + n - 1) / AROUND;
-    if (v->low == NULL || p < v->low)
-        v->low = p;
-    if (v->high == NULL || p + n > v->high)
-        v->high = p + n;
-    v->touched += (last - first + (first != v->last)) * AROUND;
-    v->last = last;
-    if (v->touched < FORGET_AFTER)
-        return;
-    uintptr_t page = v->file->page_bytes - 1;
-    uintptr_t from = (uintptr_t)v->low & ~page, to = ((uintptr_t)v->high + page) & ~page;
-    (void)madvise((void *)from, to - from, MADV_DONTNEED);
-    v->touched = 0;
-    v->last = 0;
 }
 
 int store_view_record(struct store_view *v, rev revision, struct store_record *ret, struct err *err)
