@@ -9,7 +9,7 @@
 #   REEVE_HUB_KUBECONFIG         instead of starting a hub: the kubeconfig of a server where "reeve manager" has the controllers
 #                                permissions and clusters
 #   REEVE_MANAGED_KUBECONFIG     instead of starting the first managed cluster: that of a server. Its agent gets an account with
-#                                the rights that it says it needs, and no more.
+#                                the rights that it says it needs, and those to what else works of these suites deliver.
 
 load controllers.bash
 
@@ -63,12 +63,17 @@ launch_agent() {
     disown # bash has nothing to say when it is killed
 }
 
-# agent_account: the kubeconfig of an account on a managed cluster that is not ours, with the rights that the agent asks for.
+# agent_account: the kubeconfig of an account on a managed cluster that is not ours, with the rights that the agent asks for. They do
+# for permissions; who has works deliver other kinds gives it rights to these.
 agent_account() {
     local account=$SCRATCH/agent.kubeconfig namespace=reeve-system
     one create namespace $namespace --dry-run=client -o yaml | one apply -f - >/dev/null
     one create serviceaccount reeve-agent -n $namespace --dry-run=client -o yaml | one apply -f - >/dev/null
     "$REEVE" agent --print-rbac --managed | one apply -f - >/dev/null
+    one create clusterrole e2e-delivers --verb=get,list,watch,create,patch,update,delete \
+        --resource=configmaps,serviceaccounts,namespaces,deployments.apps --dry-run=client -o yaml | one apply -f - >/dev/null
+    one create clusterrolebinding e2e-delivers --clusterrole=e2e-delivers --serviceaccount=$namespace:reeve-agent \
+        --dry-run=client -o yaml | one apply -f - >/dev/null
     cp "$ONE" "$account"
     kubectl config --kubeconfig "$account" set-credentials agent \
         --token="$(one create token reeve-agent -n $namespace --duration=24h)" >/dev/null
