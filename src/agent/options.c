@@ -34,7 +34,7 @@ const char agent_usage[] =
     "      --listen HOST:PORT       for /healthz, /readyz and /metrics; port 0: any that is free  [none]\n"
     "      --leader-election        of several agents of this cluster one acts\n"
     "      --lease-namespace NAME   where they find each other  [that of the pod, else kube-system]\n"
-    "      --print-rbac             show the roles that it needs, and their bindings, and do nothing else:\n"
+    "      --print-rbac             show the roles that it needs, their bindings and the namespace of accounts, and do no more:\n"
     "        --hub                    those on the hub\n"
     "        --managed                those on this cluster\n"
     "  -v, --verbose                log more\n"

@@ -28,6 +28,23 @@ struct json agent_managed_rules(struct arena *a, unsigned duties)
     return rules;
 }
 
+struct json agent_account_rules(struct arena *a)
+{
+    struct json rules = json_arr();
+    rbac_add_rights(a, &rules, accounts_home_rights);
+    return rules;
+}
+
+struct json agent_account_namespace(struct arena *a, str name)
+{
+    struct json namespace = json_obj(), metadata = json_obj();
+    json_add(a, &metadata, S("name"), json_str(name));
+    json_add(a, &namespace, S("apiVersion"), json_str(S("v1")));
+    json_add(a, &namespace, S("kind"), json_str(S("Namespace")));
+    json_add(a, &namespace, S("metadata"), metadata);
+    return namespace;
+}
+
 /* What it needs in a single namespace of the managed cluster: its credential, if that is a Secret, and the Lease. */
 static struct json home_rules(struct arena *a, const struct agent_options *o, bool is_secret)
 {
@@ -79,11 +96,23 @@ static void print_pair(struct arena *a, struct buf *b, const struct rbac_names *
     print_binding(a, b, names, &grant);
 }
 
+/* With the namespace: a role in it is needed before the agent could make it. */
+static void print_accounts(struct arena *a, struct buf *b, str place)
+{
+    struct rbac_names names = {.name = S(AGENT_ACCOUNTS_ROLE), .namespace = place, .component = S("agent")};
+    struct json namespace = agent_account_namespace(a, place);
+    if (!str_eq(place, S(HOME)))
+        rbac_print(b, &namespace);
+    print_pair(a, b, &names, agent_account_rules(a));
+}
+
 static void print_managed(struct arena *a, struct buf *b, const struct agent_options *o)
 {
     struct rbac_names names = {.name = S(FLEET_AGENT), .component = S("agent")};
     unsigned duties = (o->has_works ? AGENT_WORKS | AGENT_KIND : 0) | (o->has_accounts ? AGENT_ACCOUNTS : 0);
     print_pair(a, b, &names, agent_managed_rules(a, duties));
+    if (o->has_accounts)
+        print_accounts(a, b, o->account_namespace);
     if (o->secret_name.n) {
         names.name = S(FLEET_AGENT "-credential");
         names.namespace = o->secret_namespace;

@@ -7,6 +7,7 @@
 
 #include "agent/options.h"
 #include "base/arena.h"
+#include "object/fleet.h"
 #include "json/json.h"
 
 enum {
@@ -17,6 +18,10 @@ enum {
 
 /* Of the agent's ClusterRole on the managed cluster. On the hub it has clusters_agent_role (controllers/clusters/role.h). */
 struct json agent_managed_rules(struct arena *a, unsigned duties);
+/* Of its Role in the namespace of ServiceAccounts for ManagedServiceAccounts. */
+#define AGENT_ACCOUNTS_ROLE FLEET_AGENT "-accounts"
+struct json agent_account_rules(struct arena *a);
+struct json agent_account_namespace(struct arena *a, str name);
 
 /* reeve agent --print-rbac: as YAML documents. */
 void agent_rights_print(struct buf *b, const struct agent_options *o);

@@ -34,7 +34,8 @@ struct api_options {
     void (*metrics)(void *ctx, struct buf *b); /* what else /metrics tells; NULL: nothing */
     void *metrics_ctx;
     /* Objects, each as YAML, that are in place before ready is called: made, or repaired where they say otherwise; what others
-     * have added (labels, annotations) stays. Of built-in kinds. They live until then. */
+     * have added (labels, annotations) stays. Of built-in kinds. They live until then. A Namespace is
+     * only made; what belongs into one that is being deleted is left to the next start. */
     const str *own;
     size_t n_own;
     /* CustomResourceDefinitions that others bring as well, in the same way: made where they are missing, and brought up to date as

@@ -94,6 +94,20 @@ static struct json object_of(struct arena *a, str api_version, str kind, str nam
     return object;
 }
 
+static struct json decode_own(struct arena *a, str yaml)
+{
+    struct json wanted;
+    int code = yaml_decode(a, yaml, NULL, NULL, &wanted, NULL);
+    assert(code == 0 && "it is of this program");
+    (void)code;
+    return wanted;
+}
+
+static bool is_namespace(const struct json *object)
+{
+    return str_eq(object_kind(object), S("Namespace")) && str_eq(object_api_version(object), S("v1"));
+}
+
 static void seed_namespaces(struct seed *s)
 {
     static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
@@ -104,6 +118,12 @@ static void seed_namespaces(struct seed *s)
             continue;
         struct json namespace = object_of(&scratch, S("v1"), S("Namespace"), name);
         call(s, S("POST"), S("/api/v1/namespaces"), &namespace);
+    }
+    for (size_t i = 0; i < s->api->options.n_own; i++) {
+        struct arena scratch ARENA_SCOPE = {0};
+        struct json wanted = decode_own(&scratch, s->api->options.own[i]);
+        if (is_namespace(&wanted) && !exists(s->api, S("namespaces"), (str){0}, object_name(&wanted)))
+            call(s, S("POST"), S("/api/v1/namespaces"), &wanted);
     }
 }
 
@@ -206,12 +226,21 @@ static bool is_ours(const struct json *crd)
     return false;
 }
 
+/* Nothing can be made in a namespace that goes: the next start does it. */
+static bool is_closing(struct api *api, struct arena *a, str namespace)
+{
+    struct json existing;
+    const struct kind *kind = kind_builtin_by_path((str){0}, S("v1"), S("namespaces"));
+    return namespace.n && value_get(api, a, kind, (str){0}, namespace, &existing, NULL, NULL) == 0 &&
+           object_is_deleting(&existing);
+}
+
 static void seed_object(struct seed *s, str yaml, bool is_shared)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    struct json wanted, existing;
-    int code = yaml_decode(&scratch, yaml, NULL, NULL, &wanted, NULL);
-    assert(code == 0 && "it is of this program");
+    struct json wanted = decode_own(&scratch, yaml), existing;
+    if (is_namespace(&wanted) || is_closing(s->api, &scratch, object_namespace(&wanted)))
+        return;
     const struct kind *kind = kind_builtin_by_body(object_api_version(&wanted), object_kind(&wanted));
     str namespace = object_namespace(&wanted), name = object_name(&wanted);
     if (value_get(s->api, &scratch, kind, namespace, name, &existing, NULL, NULL) == 0 &&

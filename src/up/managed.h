@@ -30,5 +30,5 @@ struct up_managed *up_managed_add(const struct up_managed_options *options);
 void up_managed_stop(struct up_managed *m);
 void up_managed_free(struct up_managed *m);
 
-/* What has to be in place for it, as own.h has it: roles of both accounts, and their bindings. */
+/* What has to be in place for it, as own.h has it: roles of both accounts, their bindings, and the namespace of ServiceAccounts. */
 void up_managed_objects(struct arena *a, str cluster, own_texts *all);

@@ -3,23 +3,28 @@
 
 #include "controllers/clusters/role.h"
 #include "controllers/controllers.h"
-#include "controllers/rbac.h"
 #include "package/crds.h"
 
-static str text_of(struct arena *a, struct json object)
+void own_add(struct arena *a, own_texts *all, struct json object)
 {
     struct buf text = {.arena = a};
     json_encode(&text, &object, 0);
-    return buf_str(&text);
+    *vec_push(a, all) = buf_str(&text);
+}
+
+void own_add_rights_in(struct arena *a, own_texts *all, const struct rbac_names *names, str account, struct json rules)
+{
+    struct rbac_grant grant = {.role = names->name,
+                               .is_cluster_role = names->namespace.n == 0,
+                               .account_namespace = S("kube-system"),
+                               .account = account};
+    own_add(a, all, rbac_role(a, names, rules));
+    own_add(a, all, rbac_binding(a, names, &grant));
 }
 
 void own_add_rights(struct arena *a, own_texts *all, str name, str account, struct json rules)
 {
-    struct rbac_names names = {.name = name};
-    struct rbac_grant grant = {
-        .role = name, .is_cluster_role = true, .account_namespace = S("kube-system"), .account = account};
-    *vec_push(a, all) = text_of(a, rbac_role(a, &names, rules));
-    *vec_push(a, all) = text_of(a, rbac_binding(a, &names, &grant));
+    own_add_rights_in(a, all, &(struct rbac_names){.name = name}, account, rules);
 }
 
 void own_objects(struct arena *a, own_texts *all)
@@ -34,5 +39,5 @@ void own_objects(struct arena *a, own_texts *all)
         rbac_add_rights(a, &rules, row->rights);
         own_add_rights(a, all, str_fmt(a, "reeve:controller:%s", row->account), str_of(row->account), rules);
     }
-    *vec_push(a, all) = text_of(a, clusters_agent_role(a));
+    own_add(a, all, clusters_agent_role(a));
 }

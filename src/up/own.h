@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "json/json.h"
+#include "controllers/rbac.h"
 
 typedef VEC(str) own_texts; /* objects as YAML, one each */
 
@@ -16,3 +16,6 @@ typedef VEC(str) own_texts; /* objects as YAML, one each */
 void own_objects(struct arena *a, own_texts *all);
 /* A ClusterRole of that name with these rules, bound to an account of kube-system. */
 void own_add_rights(struct arena *a, own_texts *all, str name, str account, struct json rules);
+/* The same in one namespace, which has to be there: a Role, and a RoleBinding. */
+void own_add_rights_in(struct arena *a, own_texts *all, const struct rbac_names *names, str account, struct json rules);
+void own_add(struct arena *a, own_texts *all, struct json object);

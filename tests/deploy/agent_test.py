@@ -61,7 +61,21 @@ def chart_has_the_rights():
     for name in CONTROLLERS:
         printed = documents(print_rbac('--controllers=' + name))
         assert yaml.safe_load(read(CHART, 'rights', name + '.yaml')) == printed['ClusterRole', 'reeve-agent']['rules'], name
-    assert sorted(os.listdir(os.path.join(CHART, 'rights'))) == sorted(n + '.yaml' for n in CONTROLLERS)
+    printed = documents(print_rbac('--controllers=accounts'))
+    assert yaml.safe_load(read(CHART, 'rights', 'accounts-namespace.yaml')) == printed['Role', 'reeve-agent-accounts']['rules']
+    files = sorted(n + '.yaml' for n in (*CONTROLLERS, 'accounts-namespace'))
+    assert sorted(os.listdir(os.path.join(CHART, 'rights'))) == files
+
+
+def tokens_are_of_one_namespace():
+    """Whoever gets tokens of any ServiceAccount is everybody."""
+    for place in ((), ('--account-namespace=ships',)):
+        for (kind, name), o in documents(print_rbac(*place)).items():
+            rules = [r for r in o.get('rules', []) for x in r.get('resources', []) if x.startswith('serviceaccounts') and
+                     r['verbs'] != ['impersonate']]
+            assert bool(rules) == ((kind, name) == ('Role', 'reeve-agent-accounts')), (kind, name)
+            if rules:
+                assert o['metadata']['namespace'] == ('ships' if place else 'open-cluster-management-agent-addon')
 
 
 def pod_is_restricted():
@@ -80,6 +94,7 @@ def chart_is_kustomize():
     rendered = documents(output('helm', 'template', 'reeve-agent', CHART, '--namespace', 'reeve-system'))
     base = documents(output('kubectl', 'kustomize', KUSTOMIZE))
     base.pop(('Namespace', 'reeve-system'))
+    rendered['Namespace', 'open-cluster-management-agent-addon']['metadata'].pop('annotations')
     rendered['Deployment', 'reeve-agent']['spec']['template']['spec']['containers'][0].pop('imagePullPolicy')
     assert rendered == base
 
@@ -172,9 +187,9 @@ def account(name):
 
 
 def may(fleet, *words):
-    """Of a person on the managed cluster."""
+    """Of a person on the managed cluster, unless the words say of whom."""
     env = {**os.environ, 'KUBECONFIG': fleet.managed.kubeconfig, 'HOME': fleet.managed.folder}
-    asked = subprocess.run(['kubectl', 'auth', 'can-i', *words, '--as=ada', '--as-group=sailors'], check=False,
+    asked = subprocess.run(['kubectl', 'auth', 'can-i', '--as=ada', '--as-group=sailors', *words], check=False,
                            capture_output=True, text=True, env=env)
     return asked.stdout.strip() == 'yes'
 
@@ -192,6 +207,9 @@ def rights_are_enough():
         wait_for(lambda: may(fleet, 'get', 'secrets', '-n', 'north'), 'a grant in a new namespace')
         fleet.on_hub('create', '-f', '-', stdin=account('pilot'))
         wait_for(lambda: 'pilot' in fleet.on_hub('get', 'secrets', '-n', 'cluster1', '-o', 'name'), 'a token')
+        agent = '--as=system:serviceaccount:reeve-system:reeve-agent'
+        assert may(fleet, 'create', 'serviceaccounts/token', '-n', 'open-cluster-management-agent-addon', agent)
+        assert not may(fleet, 'create', 'serviceaccounts/token', '-n', 'kube-system', agent)
         fleet.on_hub('delete', 'clusterpermission', 'sailors', '-n', 'cluster1')
         wait_for(lambda: not may(fleet, 'get', 'deployments.apps'), 'the end of a grant')
         fleet.on_hub('delete', 'managedserviceaccount', 'pilot', '-n', 'cluster1')
@@ -205,6 +223,7 @@ def main():
     checks = Tap()
     checks.run('rbac.yaml is what the binary prints', rbac_is_printed)
     checks.run('the chart has the rights that the binary prints', chart_has_the_rights)
+    checks.run('tokens of ServiceAccounts are of one namespace', tokens_are_of_one_namespace)
     checks.run('the pod has no privileges', pod_is_restricted)
     checks.run('the rights are enough', rights_are_enough)
     if shutil.which('helm'):

@@ -205,6 +205,26 @@ YAML
     hub auth can-i create clusterroles --as "$account"
     cannot get secrets -n kube-system --as "$account"
     cannot delete namespaces --as "$account"
+    account self pilot
+    gets TokenReported True managedserviceaccount pilot -n self
+    hub auth can-i create serviceaccounts/token -n open-cluster-management-agent-addon --as "$account"
+    cannot create serviceaccounts/token -n kube-system --as "$account"
+    # It starts all the same when what it needs cannot be put into a namespace that goes.
+    hub apply -f - <<YAML
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: stuck, namespace: open-cluster-management-agent-addon, finalizers: [e2e/stuck]}
+YAML
+    hub delete namespace open-cluster-management-agent-addon --wait=false
+    gone_role() { gone_at one role reeve:managed:agent -n open-cluster-management-agent-addon; }
+    eventually gone_role
+    stop_process "$(cat self.pid)"
+    launch_up self --managed self
+    hub patch configmap stuck -n open-cluster-management-agent-addon --type=merge -p '{"metadata": {"finalizers": null}}'
+    hub wait --for=delete namespace/open-cluster-management-agent-addon --timeout=60s
+    stop_process "$(cat self.pid)"
+    launch_up self --managed self
+    eventually one get serviceaccount pilot -n open-cluster-management-agent-addon
     run -2 "$REEVE" up --managed self --no-controllers
     mentions '--managed needs the controllers'
     run -2 "$REEVE" up --managed 'not a name'

@@ -20,7 +20,7 @@ struct accounts_options {
     const struct log *log;
     struct client *hub, *managed;
     str cluster;   /* its name, and its namespace on the hub; copied, as all texts are */
-    str namespace; /* of the ServiceAccounts; made if it is not there */
+    str namespace; /* of the ServiceAccounts; made if it is not there, by an agent that may */
     str ca_pem;    /* by which the managed cluster's API server is believed; goes into the Secrets */
     str version;   /* of this program */
 };
@@ -29,3 +29,5 @@ int accounts_add(const struct accounts_options *options, struct err *err);
 /* As works_hub_rights. */
 extern const char *const accounts_hub_rights[];
 extern const char *const accounts_managed_rights[];
+/* On the managed cluster, in the namespace of the ServiceAccounts alone. */
+extern const char *const accounts_home_rights[];

@@ -16,10 +16,14 @@ const char *const accounts_hub_rights[] = {
 };
 
 const char *const accounts_managed_rights[] = {
-    "create::namespaces",
-    "create,delete,get,list,watch::serviceaccounts",
-    "create::serviceaccounts/token",
     "create:authentication.k8s.io:tokenreviews",
     "get@/healthz,/livez,/readyz,/version",
+    NULL,
+};
+
+/* Whoever gets tokens of any ServiceAccount is everybody: so these are for one namespace, where nobody else has accounts. */
+const char *const accounts_home_rights[] = {
+    "create,delete,get,list,watch::serviceaccounts",
+    "create::serviceaccounts/token",
     NULL,
 };
