@@ -113,7 +113,7 @@ static void send(struct ask *q)
     client_start(q->agent->client, &q->request, &listener, q);
 }
 
-static struct ask *ask_new(struct agent *g, str method, const struct client_ref *ref, uint64_t *count)
+static struct ask *ask_new(struct agent *g, str method, const struct client_ref *ref)
 {
     struct ask *q = calloc(1, sizeof *q);
     bench_must(q != NULL, "memory");
@@ -121,7 +121,6 @@ static struct ask *ask_new(struct agent *g, str method, const struct client_ref 
     client_path(&target, ref);
     *q = (struct ask){.agent = g,
                       .arena = q->arena,
-                      .count = count,
                       .request = {.method = method,
                                   .target = buf_str(&target),
                                   .content_type = str_eq(method, S("PATCH")) ? S("application/merge-patch+json")
@@ -151,9 +150,9 @@ static struct work *work_of(struct agent *g, str name)
 
 static void hold(struct agent *g, const struct json *object, bool is_held)
 {
-    struct ask *q = ask_new(
-        g, S("PATCH"), &(struct client_ref){.resource = &works, .namespace = g->namespace, .name = object_name(object)},
-        &g->all->stats.finalizers);
+    struct client_ref ref = {.resource = &works, .namespace = g->namespace, .name = object_name(object)};
+    struct ask *q = ask_new(g, S("PATCH"), &ref);
+    q->count = &g->all->stats.finalizers;
     q->request.body =
         str_fmt(&q->arena, "{\"metadata\":{\"uid\":\"%.*s\",\"resourceVersion\":\"%.*s\",\"finalizers\":[%s]}}",
                 STR(object_uid(object)), STR(object_rv(object)), is_held ? "\"" FLEET_FINALIZER_WORK "\"" : "");
@@ -162,11 +161,10 @@ static void hold(struct agent *g, const struct json *object, bool is_held)
 
 static void report(struct agent *g, const struct json *object)
 {
-    struct ask *q = ask_new(
-        g, S("PATCH"),
-        &(struct client_ref){
-            .resource = &works, .namespace = g->namespace, .name = object_name(object), .subresource = S("status")},
-        &g->all->stats.reports);
+    struct client_ref ref = {
+        .resource = &works, .namespace = g->namespace, .name = object_name(object), .subresource = S("status")};
+    struct ask *q = ask_new(g, S("PATCH"), &ref);
+    q->count = &g->all->stats.reports;
     q->request.body = report_of(&q->arena, object);
     ask_go(q);
 }
@@ -235,7 +233,7 @@ static void renew(struct agent *g, str text)
     struct err err = {0};
     struct json lease, *meta, *spec;
     bench_must(json_decode(&scratch, text, NULL, NULL, &lease, &err) == 0, err.msg);
-    struct ask *q = ask_new(g, S("PUT"), &g->lease, &g->all->stats.beats);
+    struct ask *q = ask_new(g, S("PUT"), &g->lease);
     struct buf body = {.arena = &q->arena};
     struct json notes = json_obj();
     json_add(&scratch, &notes, S(FLEET_ANNOTATION_AGENT), json_str(S("0.1.0")));
@@ -246,6 +244,7 @@ static void renew(struct agent *g, str text)
     json_set(&scratch, spec, S("renewTime"), json_str(now_text(&scratch)));
     json_encode(&body, &lease, 0);
     q->request.body = buf_str(&body);
+    q->count = &g->all->stats.beats;
     q->then = set_beat;
     ask_go(q);
 }
@@ -253,7 +252,7 @@ static void renew(struct agent *g, str text)
 static void beat(void *ctx)
 {
     struct agent *g = ctx;
-    struct ask *q = ask_new(g, S("GET"), &g->lease, NULL);
+    struct ask *q = ask_new(g, S("GET"), &g->lease);
     q->then = renew;
     ask_go(q);
 }

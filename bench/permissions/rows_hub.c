@@ -103,9 +103,11 @@ static uint64_t seen(const struct stage *s)
 
 static void turn_for(struct stage *s, double seconds)
 {
-    double end = bench_now() + seconds;
-    for (double left = seconds; left > 0; left = end - bench_now())
+    double end = bench_now() + seconds, left = seconds;
+    while (left > 0) {
         loop_turn(s->server.loop, (int64_t)(left * 1e9));
+        left = end - bench_now();
+    }
 }
 
 static void until_quiet(struct stage *s)
