@@ -15,6 +15,7 @@
 
 enum {
     CACHED_BYTES_MAX = 4096, /* larger credentials are looked at anew each time */
+    CLAIMS_BYTES = 640,      /* that claims of a token usually take, with their key */
     EXTRAS_MAX = 5,
 };
 
@@ -107,6 +108,29 @@ static int identify_certificate(struct authn *a, struct arena *arena, const stru
 
 /* ---- Tokens. ---- */
 
+static struct token_ref dup_ref(struct arena *a, struct token_ref ref)
+{
+    return (struct token_ref){.name = str_dup(a, ref.name), .uid = str_dup(a, ref.uid)};
+}
+
+/* Without what was needed to read them: there may be thousands. */
+static struct token_claims *dup_claims(struct arena *a, const struct token_claims *claims)
+{
+    struct token_claims *dup = ARENA_NEW(a, struct token_claims);
+    str *audiences = ARENA_ARRAY(a, str, claims->audiences.n);
+    *dup = *claims;
+    for (size_t i = 0; i < claims->audiences.n; i++)
+        audiences[i] = str_dup(a, claims->audiences.p[i]);
+    dup->audiences.p = audiences;
+    dup->id = str_dup(a, claims->id);
+    dup->namespace = str_dup(a, claims->namespace);
+    dup->account = dup_ref(a, claims->account);
+    dup->secret = dup_ref(a, claims->secret);
+    dup->pod = dup_ref(a, claims->pod);
+    dup->node = dup_ref(a, claims->node);
+    return dup;
+}
+
 /* Claims of a token that we signed, in the arena or borrowed from the cache. */
 static int verify_token(struct authn *a, struct arena *arena, str token, struct token_claims *ret, struct err *err)
 {
@@ -118,12 +142,13 @@ static int verify_token(struct authn *a, struct arena *arena, str token, struct 
     str key = {(const char *)digest, sizeof digest};
     const struct token_claims *known = authn_cache_get(a->tokens, key);
     if (known == NULL) {
-        struct token_claims *claims = ARENA_NEW(&own, struct token_claims);
-        int code = token_verify(a->options.signer, &own, token, claims, err);
+        struct token_claims claims;
+        int code = token_verify(a->options.signer, arena, token, &claims, err);
         if (code < 0)
             return code;
-        authn_cache_put(a->tokens, &own, str_dup(&own, key), claims);
-        known = claims;
+        arena_begin(&own, CLAIMS_BYTES);
+        known = dup_claims(&own, &claims);
+        authn_cache_put(a->tokens, &own, str_dup(&own, key), known);
     }
     *ret = *known;
     return 0;

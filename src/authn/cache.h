@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-enum { CACHE_SETS = 256, CACHE_WAYS = 4 };
+enum { CACHE_SETS = 2048, CACHE_WAYS = 4 }; /* a hub has thousands of agents, each with a token of its own */
 
 struct authn_cache;
 
