@@ -270,7 +270,7 @@ bool control_is_synced(const struct control *c)
 {
     for (const struct member *m = c->members; m; m = m->next)
         for (size_t i = 0; i < m->n_needs; i++)
-            if (!informer_is_synced(m->needs[i]))
+            if (!informer_is_synced(m->needs[i]) && !informer_is_unserved(m->needs[i]))
                 return false;
     return true;
 }

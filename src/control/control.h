@@ -35,7 +35,8 @@ void control_start(struct control *c);
  * call. Whatever state it is in: not started, waiting for informers, stopping already (each stopped is called). Clients should
  * be stopped right after, so that reconciles do not wait for long; what they report then is not an error. */
 void control_stop(struct control *c, void (*stopped)(void *ctx), void *ctx);
-/* All informers of all controllers are synced. */
+/* All informers of all controllers are synced, but for those of kinds that the server does not have: who is about these waits for them,
+ * and others need not. */
 bool control_is_synced(const struct control *c);
 /* The metrics of all controllers and informers as Prometheus text. */
 void control_metrics_write(struct control *c, struct buf *b);

@@ -285,6 +285,11 @@ bool informer_is_synced(const struct informer *i)
     return atomic_load_explicit(&i->shows_synced, memory_order_acquire);
 }
 
+bool informer_is_unserved(const struct informer *i)
+{
+    return reflect_is_unserved(i->reflector);
+}
+
 struct informer_stats informer_stats(const struct informer *i)
 {
     struct cache_size size = cache_size(i->cache);

@@ -68,6 +68,8 @@ void informer_start(struct informer *i);
 /* Ends the watch; the copies stay. informer_start goes on where it ended. */
 void informer_stop(struct informer *i);
 bool informer_is_synced(const struct informer *i); /* any thread */
+/* The server has no such kind, or had none the last time: it is looked for again and again, half a minute apart at most. */
+bool informer_is_unserved(const struct informer *i);
 /* Lists again now, whatever the watch says: for who found the copy wrong. Watches go on from the new list. */
 void informer_relist(struct informer *i);
 

@@ -53,12 +53,14 @@ static bool is_listing(const struct reflector *r)
     return r->stage == REFLECT_INITIAL || r->stage == REFLECT_PAGES;
 }
 
-static void log_end(const struct reflect_options *o, const char *what, enum reflect_verdict verdict,
-                    const struct err *err, int64_t delay)
+/* That a kind is not there is said once: it may stay so for as long as the server runs. */
+static void log_end(const struct reflector *r, const char *what, enum reflect_verdict verdict, const struct err *err,
+                    int64_t delay)
 {
+    const struct reflect_options *o = &r->options;
     if (o->log == NULL || err == NULL)
         return;
-    bool is_trouble = verdict == REFLECT_FAILED || verdict == REFLECT_GARBLED;
+    bool is_trouble = (verdict == REFLECT_FAILED || verdict == REFLECT_GARBLED) && r->unserved <= 1;
     log_line(o->log, is_trouble ? LOG_WARN : LOG_DEBUG, what, LOG_STR("resource", o->resource.plural),
              LOG_STR("group", o->resource.group), LOG_STR("error", str_of(err->msg)),
              LOG_INT("retry_ms", delay / 1000000));
@@ -98,7 +100,7 @@ void reflect_conclude(struct reflector *r, enum reflect_verdict verdict, int64_t
         retry_after_ns = retry_after_most_ns;
     if (delay < retry_after_ns)
         delay = retry_after_ns;
-    log_end(o, what, verdict, err, delay);
+    log_end(r, what, verdict, err, delay);
     wait(r, delay);
 }
 
@@ -119,6 +121,8 @@ enum reflect_verdict reflect_judge(struct reflector *r, const struct client_answ
         r->wants_list |= r->options.lists_anew;
         return REFLECT_FAILED;
     }
+    if (is_listing(r))
+        r->unserved = answer->status == 404 ? r->unserved + 1 : 0;
     struct arena a ARENA_SCOPE = {0};
     struct json status = json_null();
     struct json_limits limits = {.bytes = JSON_MAX_BYTES};
@@ -151,7 +155,7 @@ bool reflect_listed(struct reflector *r)
     r->wants_another = r->skips_initial = false;
     r->limit = REFLECT_LIMIT;
     r->token.n = 0;
-    r->stuck = r->refused = 0;
+    r->stuck = r->refused = r->unserved = 0;
     r->stage = r->stage == REFLECT_INITIAL ? REFLECT_LIVE : REFLECT_IDLE;
     uint64_t turn = r->turn;
     r->options.sink->complete(r->options.ctx);
@@ -382,6 +386,11 @@ void reflect_relist(struct reflector *r)
         hang_up(r);
         wait(r, 0);
     }
+}
+
+bool reflect_is_unserved(const struct reflector *r)
+{
+    return r->unserved > 0;
 }
 
 struct reflect_stats reflect_stats(const struct reflector *r)

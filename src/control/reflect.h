@@ -51,6 +51,9 @@ void reflect_stop(struct reflector *r);
 /* Whatever it knows, a list begins as soon as possible: one that is at work already is followed by another. */
 void reflect_relist(struct reflector *r);
 
+/* The server said at the last list that it has no such resource. It is asked again all the same. */
+bool reflect_is_unserved(const struct reflector *r);
+
 struct reflect_stats {
     uint64_t lists, watches, failures, events;
 };

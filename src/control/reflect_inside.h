@@ -47,6 +47,7 @@ struct reflector {
     bool wants_another;                 /* after the one at work */
     bool has_no_initial, skips_initial; /* for good; for this list */
     uint32_t stuck, refused;            /* watches from the same version that were garbled, or answered with an error */
+    uint32_t unserved;                  /* lists in a row that were answered: no such resource */
     struct frames frames;
     struct arena scratch; /* of one event or page */
     struct buf page, token;

@@ -23,7 +23,7 @@ struct informer {
     struct informer_options options;
     struct informer_handler handlers[HANDLERS_MAX];
     size_t n_handlers;
-    bool is_started, is_stopped, is_synced;
+    bool is_started, is_stopped, is_synced, is_unserved;
 };
 
 static size_t informers_alive;
@@ -64,6 +64,11 @@ void informer_stop(struct informer *i)
 bool informer_is_synced(const struct informer *i)
 {
     return i->is_synced;
+}
+
+bool informer_is_unserved(const struct informer *i)
+{
+    return i->is_unserved;
 }
 
 struct informer_stats informer_stats(const struct informer *i)
@@ -253,6 +258,10 @@ static void workers_wait_for_all_informers(void **state)
     assert_false(control_is_synced(w.c));
     sync_informer(needs[0]);
     loop_turn(w.loop, 0);
+    assert_false(control_is_synced(w.c));
+    needs[1]->is_unserved = true;
+    assert_true(control_is_synced(w.c)); /* a kind that may never come keeps nobody from being ready */
+    needs[1]->is_unserved = false;
     assert_false(control_is_synced(w.c));
     assert_int_equal(count_threads(), threads); /* there is none yet that could visit */
     sync_informer(needs[1]);

@@ -458,6 +458,32 @@ static void lists_in_between_do_not_quicken_the_pace(void **state)
     scene_close(&w);
 }
 
+/* A kind that the server does not have is looked for, and found when it comes. */
+static void a_kind_may_come_late(void **state)
+{
+    struct scene w;
+    scene_open(&w);
+    assert_false(informer_is_unserved(w.informer));
+    for (int i = 0; i < 12; i++) {
+        scene_end(&w, 404, STATUS(404, "NotFound"));
+        assert_true(informer_is_unserved(w.informer));
+        assert_true(scene_await(&w, 31 * SECOND) <= 30 * SECOND);
+    }
+    scene_end(&w, 403, STATUS(403, "Forbidden"));
+    assert_false(informer_is_unserved(w.informer)); /* it is there */
+    scene_await(&w, 31 * SECOND);
+    scene_end(&w, 404, STATUS(404, "NotFound"));
+    scene_await(&w, 31 * SECOND);
+    scene_end(&w, 0, "");
+    assert_true(informer_is_unserved(w.informer)); /* as far as anybody knows */
+    scene_await(&w, 31 * SECOND);
+    scene_lists(&w);
+    scene_end_page(&w, "10", "", "a/x u1 5");
+    assert_true(informer_is_synced(w.informer));
+    assert_false(informer_is_unserved(w.informer));
+    scene_close(&w);
+}
+
 static void a_server_says_when_to_come_back(void **state)
 {
     struct scene w;
@@ -720,6 +746,7 @@ int main(void)
         cmocka_unit_test(ends_that_follow_each_other_come_slower_and_slower),
         cmocka_unit_test(failures_come_slower_and_slower),
         cmocka_unit_test(lists_in_between_do_not_quicken_the_pace),
+        cmocka_unit_test(a_kind_may_come_late),
         cmocka_unit_test(a_server_says_when_to_come_back),
         cmocka_unit_test(rights_that_are_missing_do_not_cost_the_revision),
         cmocka_unit_test(a_lost_revision_leads_to_a_list),
