@@ -11,7 +11,7 @@
 #include "json/base64.h"
 
 #include <stdio.h>
-#include <unistd.h>
+#include <time.h>
 
 enum { WORKS = 20, SELECTORS = 100, NAMESPACES = 7, IDLE_SECONDS = 10 };
 
@@ -121,6 +121,11 @@ static void print_memory(const struct edge *e, const char *what, const char *tar
     row_print("  of its own", memory.anon / 1e6, "MB", "");
 }
 
+static void rest(time_t seconds)
+{
+    nanosleep(&(struct timespec){.tv_sec = seconds}, NULL);
+}
+
 static void deliver(struct edge *e)
 {
     struct arena scratch ARENA_SCOPE = {0};
@@ -131,10 +136,10 @@ static void deliver(struct edge *e)
         links_ask(e->to_hub, &scratch, &q);
     }
     tally_wait(e->delivered, WORKS);
-    sleep(1);
+    rest(1);
     print_memory(e, "reeve agent with 20 works, resident", "(< 12)");
     double cpu = helper_cpu(&e->agent);
-    sleep(IDLE_SECONDS);
+    rest(IDLE_SECONDS);
     row_print("  of a core, when there is nothing to do", (helper_cpu(&e->agent) - cpu) / IDLE_SECONDS * 100, "%", "");
 }
 

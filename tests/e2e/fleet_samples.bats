@@ -71,13 +71,13 @@ spec:
     subject:
       apiGroup: rbac.authorization.k8s.io
       kind: User
-      name: "alice@example.com"   
+      name: "alice@example.com"
 status:
   conditions:
     - type: RBACManifestWorkCreated
       status: True
     - type: SubjectPresent
-      status: True    
+      status: True
 YAML
 }
 

@@ -188,8 +188,8 @@ int main(void)
         TEST(test_goes_after_its_time),           TEST(test_comes_back_in_time),
         TEST(test_a_jump_ahead_shortens_nothing), TEST(test_a_jump_back_keeps_nothing_for_ever),
         TEST(test_a_clock_that_swings),           TEST(test_our_own_clock_is_not_enough),
-        TEST(test_a_restart_shortens_nothing),
-        TEST(test_stays_while_the_hub_is_away),   TEST(test_repairs_at_any_time),
+        TEST(test_a_restart_shortens_nothing),    TEST(test_stays_while_the_hub_is_away),
+        TEST(test_repairs_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
