@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { WORKS = 20, SELECTORS = 100, NAMESPACES = 7, IDLE_SECONDS = 10 };
 
