@@ -153,13 +153,33 @@ YAML
     local work
     work=$(work_of cluster1 taken)
     eventually holds_at hub '[.status.resourceStatus.manifests[] | "\(.resourceMeta.kind) " + (.conditions[] | select(.type == "Applied") | "\(.status) \(.reason)")]
-        | sort == ["ClusterRole False Conflict", "ClusterRoleBinding True AppliedManifestComplete"]' manifestwork "$work" -n cluster1
+        | sort == ["ClusterRole False Conflict", "ClusterRoleBinding False Conflict"]' manifestwork "$work" -n cluster1
     shows "$theirs" one get clusterrole taken -o json
+    gone_at one clusterrolebinding taken # alice gets nothing of what is theirs
     hub delete clusterpermission taken -n cluster1
-    eventually gone_at one clusterrolebinding taken
     eventually gone_at hub manifestwork "$work" -n cluster1
     shows "$theirs" one get clusterrole taken -o json
     one delete clusterrole taken
+}
+
+@test "a role of ours whose name somebody takes: nobody of ours is bound to it" {
+    permission cluster1 usurped <<'YAML'
+clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}
+clusterRoleBinding: {subject: {kind: User, name: carol}}
+YAML
+    delivered cluster1 usurped
+    kill -KILL "$(cat "$SCRATCH/cluster1.pid")"
+    while kill -0 "$(cat "$SCRATCH/cluster1.pid")" 2>/dev/null; do sleep 0.02; done
+    one delete clusterrole usurped
+    one create clusterrole usurped --verb=get --resource=secrets
+    one auth can-i get secrets --as=carol
+    launch_agent one cluster1
+    eventually gone_at one clusterrolebinding usurped
+    run -1 one auth can-i get secrets --as=carol
+    gets AppliedRBACManifestWork False clusterpermission usurped -n cluster1
+    one delete clusterrole usurped
+    hub delete clusterpermission usurped -n cluster1
+    rbac_is one ^usurped ''
 }
 
 @test "once it is gone, ours takes its place" {

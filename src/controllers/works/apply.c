@@ -11,6 +11,7 @@
 #include "controllers/works/ignore.h"
 #include "controllers/works/inside.h"
 #include "controllers/works/owners.h"
+#include "controllers/works/roles.h"
 #include "object/fleet.h"
 #include "object/meta.h"
 #include "object/object.h"
@@ -39,6 +40,7 @@ static void fail(struct visit *v, struct work_item *item, const struct err *err)
 static void conflict(struct visit *v, struct work_item *item, str problem)
 {
     refuse(item, S(REPORT_CONFLICT), problem);
+    item->is_in_conflict = true;
     v->waits = true;
     visit_again(v, CONFLICT_NS);
 }
@@ -110,6 +112,32 @@ static bool is_settled(struct visit *v, struct work_item *item, const struct jso
     return is_create_only(item) || content_is_equal(v->a, &want, item->hash, live);
 }
 
+/* It is there, ours, and says this role. */
+static bool is_standing(struct visit *v, const struct work_item *item)
+{
+    return item->report.live && item->recorded.n && str_eq(item->recorded, object_uid(&item->live)) &&
+           !object_is_deleting(&item->live) && !content_needs_recreation(v->a, &item->want, &item->live);
+}
+
+/* What the role of a binding is now may not turn it away for long. */
+static void wait_for_role(struct visit *v)
+{
+    v->waits = true;
+    visit_again(v, CONFLICT_NS);
+}
+
+/* As far as is known without asking: the role is no reason to touch the binding. */
+static bool has_role(struct visit *v, const struct work_item *item)
+{
+    enum role_stand stand;
+    str role;
+    if (roles_stand(v, item, false, &stand, &role, NULL) < 0)
+        return false;
+    if (stand == ROLE_DIFFERS && is_standing(v, item))
+        wait_for_role(v);
+    return stand == ROLE_FREE || stand == ROLE_OURS || (stand == ROLE_DIFFERS && is_standing(v, item));
+}
+
 void apply_look(struct visit *v, struct work_item *item)
 {
     struct json live;
@@ -122,7 +150,7 @@ void apply_look(struct visit *v, struct work_item *item)
     if (answer != TARGET_THERE)
         return;
     found(item, &live);
-    if (!item->report.reason.n && is_settled(v, item, &item->live)) {
+    if (!item->report.reason.n && is_settled(v, item, &item->live) && has_role(v, item)) {
         item->uid = object_uid(&item->live);
         item->is_done = true;
     }
@@ -350,6 +378,34 @@ static int ask(struct visit *v, struct work_item *item, struct json *ret, struct
     return code;
 }
 
+/* A binding of a role that is not what a work says it is grants what nobody on the hub has asked for. */
+static bool is_withheld(struct visit *v, struct work_item *item)
+{
+    enum role_stand stand;
+    str role;
+    struct err err;
+    if (roles_stand(v, item, true, &stand, &role, &err) < 0) {
+        fail(v, item, &err);
+        return true;
+    }
+    if (stand == ROLE_FREE || stand == ROLE_OURS)
+        return false;
+    item->is_withheld = stand == ROLE_FOREIGN;
+    if (stand != ROLE_FOREIGN && is_standing(v, item)) {
+        wait_for_role(v);
+        return false;
+    }
+    static const char *const causes[] = {
+        [ROLE_MISSING] = "is not there yet, though a ManifestWork delivers it",
+        [ROLE_DIFFERS] = "is delivered by another ManifestWork with other content",
+        [ROLE_FOREIGN] = "was not delivered by this agent, though a ManifestWork delivers one of that name",
+    };
+    refuse(item, stand == ROLE_MISSING ? S(REPORT_FAILED) : S(REPORT_CONFLICT),
+           str_fmt(v->a, "%.*s is withheld: its role, %.*s, %s", STR(title(v, item)), STR(role), causes[stand]));
+    wait_for_role(v);
+    return true;
+}
+
 /* What was looked at has changed meanwhile, or somebody was quicker: looks again, a few times. */
 static int settle(struct visit *v, struct work_item *item, bool is_surely_absent, struct err *err)
 {
@@ -397,6 +453,8 @@ void apply_item(struct visit *v, struct work_item *item)
             look_at_foreign(v, item);
         return;
     }
+    if (is_withheld(v, item))
+        return;
     bool is_surely_absent = item->report.presence == REPORT_ABSENT && !item->is_recorded;
     int code = settle(v, item, is_surely_absent, &err);
     if (code == 0)

@@ -99,7 +99,7 @@ static void add_manifest(struct expansion *e, const struct manifest *m)
         add(e, m, &resource, resource.namespaced ? m->namespace : (str){0});
 }
 
-static str key_of(struct arena *a, str group, str plural, str namespace, str name)
+str work_item_key(struct arena *a, str group, str plural, str namespace, str name)
 {
     return str_fmt(a, "%.*s/%.*s/%.*s/%.*s", STR(group), STR(plural), STR(namespace), STR(name));
 }
@@ -117,18 +117,18 @@ static void meet(struct visit *v, struct work_item *item, const struct work_item
 
 static void finish(struct visit *v)
 {
-    struct map known = {0}, recorded = {0};
+    struct map recorded = {0};
     json_each_item(json_dig(&v->applied, "status.appliedResources"), entry)
     {
-        str key = key_of(v->a, json_get_text(entry, S("group")), json_get_text(entry, S("resource")),
-                         json_get_text(entry, S("namespace")), json_get_text(entry, S("name")));
+        str key = work_item_key(v->a, json_get_text(entry, S("group")), json_get_text(entry, S("resource")),
+                                json_get_text(entry, S("namespace")), json_get_text(entry, S("name")));
         map_set(&recorded, key, (void *)entry);
     }
     for (size_t i = 0; i < v->n; i++) {
         struct work_item *item = &v->items[i];
         if (!item->resource.kind.n)
             continue;
-        str key = key_of(v->a, item->resource.group, item->resource.plural, item->namespace, item->name);
+        str key = work_item_key(v->a, item->resource.group, item->resource.plural, item->namespace, item->name);
         const struct json *entry = map_get(&recorded, key);
         item->is_recorded = entry != NULL;
         item->recorded = json_get_text(entry, S("uid"));
@@ -137,13 +137,12 @@ static void finish(struct visit *v)
         item->want = content_want(v->a, item->report.manifest, item->namespace);
         if (!content_is_rbac(&item->want))
             item->hash = content_hash(v->a, &item->want);
-        const struct work_item *first = map_get(&known, key);
+        const struct work_item *first = map_get(&v->by_key, key);
         if (first && !item->report.reason.n)
             meet(v, item, first);
         else if (!first)
-            map_set(&known, key, item);
+            map_set(&v->by_key, key, item);
     }
-    map_done(&known);
     map_done(&recorded);
 }
 

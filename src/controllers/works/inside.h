@@ -13,6 +13,7 @@
  * Two queues, so that a hub which is away keeps nobody from repairing. */
 #pragma once
 
+#include "base/map.h"
 #include "controllers/works/manifest.h"
 #include "controllers/works/memo.h"
 #include "controllers/works/report.h"
@@ -33,6 +34,7 @@ struct works {
     struct controller *visits, *reports;
     struct targets *targets;
     struct memos *memos;
+    struct roles *roles; /* roles.h */
     struct arena arena;
 };
 
@@ -46,11 +48,13 @@ struct work_item {
     bool is_done;                 /* nothing is to be written */
     const struct work_item *twin; /* of this work, that comes to the same object; NULL: none */
     bool is_refused;              /* before anything was tried */
-    str hash;                     /* of kinds that are applied by the server */
-    str recorded;                 /* the uid that it names */
-    str uid;                      /* of what is there and ours; empty: nothing is, or it is not known */
-    struct json want;             /* without owner */
-    struct json live;             /* null: not known, or not there */
+    bool is_in_conflict;          /* with what stands there */
+    bool is_withheld; /* a binding of a role that is not ours: it may not stand, nor may what was made before */
+    str hash;         /* of kinds that are applied by the server */
+    str recorded;     /* the uid that it names */
+    str uid;          /* of what is there and ours; empty: nothing is, or it is not known */
+    struct json want; /* without owner */
+    struct json live; /* null: not known, or not there */
 };
 
 /* One visit. */
@@ -65,6 +69,12 @@ struct visit {
     struct json applied; /* null: there is none */
     struct work_item *items;
     size_t n;
+    struct map by_key; /* work_item_key → the first item that comes to it */
+    struct {
+        str work;
+        const struct manifest *p;
+        size_t n;
+    } candidate;        /* see stand.c */
     bool is_unsure;     /* namespaces are not known: nothing that a template could have made is removed */
     bool is_early;      /* they will be in a moment: nothing is done or said yet */
     bool is_left;       /* its AppliedManifestWork is of another address of the hub; name is its name */
@@ -120,6 +130,8 @@ struct json applied_entry(struct arena *a, const struct client_resource *resourc
 
 /* From the work to v->items, in the order in which they are applied. */
 int expand_work(struct visit *v, struct err *err);
+/* By which two manifests that come to one object are found. */
+str work_item_key(struct arena *a, str group, str plural, str namespace, str name);
 
 /* ---- apply.c ---- */
 

@@ -157,7 +157,8 @@ static int rank_of(const struct manifest *m)
 {
     bool is_namespace = !m->group.n && str_eq(m->kind, S("Namespace"));
     bool is_definition = str_eq(m->group, S("apiextensions.k8s.io"));
-    return is_namespace || is_definition ? 0 : str_eq(m->group, S(RBAC)) ? 1 : 2;
+    bool is_binding = str_has_suffix(m->kind, S("Binding"));
+    return is_namespace || is_definition ? 0 : !str_eq(m->group, S(RBAC)) ? 3 : is_binding ? 2 : 1;
 }
 
 static int by_rank(const void *x, const void *y)

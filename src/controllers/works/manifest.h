@@ -34,7 +34,7 @@ struct manifest_resources {
     void *ctx;
 };
 
-/* By kind rank: namespaces and CRDs first, then roles and bindings, then the rest; inside a rank as written. */
+/* By kind rank: namespaces and CRDs first, then roles, then bindings, then the rest; inside a rank as written. */
 size_t manifests_read(struct arena *a, const struct json *work, const struct manifest_resources *resources,
                       const struct manifest **ret);
 /* Whether the object stays when the work goes: deleteOption says Orphan, or names it. */

@@ -14,6 +14,7 @@ struct memo {
     bool waits;         /* for something to come or go: visited when something does */
     bool is_left;       /* nothing of it is on the managed cluster any more */
     bool is_told_left;  /* its facts are those of a work that goes */
+    uint64_t conflicts; /* with what roles it was in conflict, as a sum of hashes */
     int64_t gone_since; /* monotonic: first seen missing on the hub; 0: it is there */
     int64_t allowed_at; /* monotonic: its executor may do all that generation asks for; 0: nobody knows */
     int64_t generation;

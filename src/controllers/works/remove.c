@@ -23,12 +23,14 @@ struct surplus {
     str namespace, name;
     str recorded; /* uid */
     size_t order;
+    struct work_item *withheld; /* it is asked for, and may not stand; NULL: it is not asked for */
 };
 
 struct removal {
     struct visit *v;
-    struct map wanted; /* key → something */
-    struct map open;   /* group and name → a manifest of whose objects not all is known */
+    struct map wanted;   /* key → something */
+    struct map withheld; /* key → struct work_item * */
+    struct map open;     /* group and name → a manifest of whose objects not all is known */
     VEC(struct surplus) list;
     struct json pending;
 };
@@ -54,13 +56,14 @@ static str open_key(struct arena *a, str group, str name)
 static void add(struct removal *m, const struct client_resource *resource, str namespace, str name, str uid)
 {
     str key = key_of(m->v->a, resource, namespace, name);
-    if (map_get(&m->wanted, key))
+    struct work_item *withheld = map_del(&m->withheld, key);
+    if (!withheld && map_get(&m->wanted, key))
         return;
     map_set(&m->wanted, key, m); /* once */
     if (map_get(&m->open, open_key(m->v->a, resource->group, name)))
         json_push(m->v->a, &m->pending, applied_entry(m->v->a, resource, namespace, name, uid));
     else
-        *vec_push(m->v->a, &m->list) = (struct surplus){*resource, namespace, name, uid, m->list.n};
+        *vec_push(m->v->a, &m->list) = (struct surplus){*resource, namespace, name, uid, m->list.n, withheld};
 }
 
 static void gather(struct removal *m)
@@ -71,8 +74,9 @@ static void gather(struct removal *m)
         struct work_item *item = &v->items[i];
         if (is_open(item))
             map_set(&m->open, open_key(v->a, item->report.manifest->group, item->name), item);
-        else
-            map_set(&m->wanted, key_of(v->a, &item->resource, item->namespace, item->name), item);
+        else if (!item->twin) /* the first of them says it */
+            map_set(item->is_withheld ? &m->withheld : &m->wanted,
+                    key_of(v->a, &item->resource, item->namespace, item->name), item);
     }
     json_each_item(json_dig(&v->applied, "status.appliedResources"), entry)
     {
@@ -111,9 +115,18 @@ static int by_rank(const void *x, const void *y)
 
 /* ---- One object. ---- */
 
+/* What is asked for is recorded anyway. */
+static void keep_listed(struct removal *m, const struct surplus *s, str uid)
+{
+    if (s->withheld)
+        s->withheld->uid = uid;
+    else
+        json_push(m->v->a, &m->pending, applied_entry(m->v->a, &s->resource, s->namespace, s->name, uid));
+}
+
 static void keep_pending(struct removal *m, const struct surplus *s, str uid)
 {
-    json_push(m->v->a, &m->pending, applied_entry(m->v->a, &s->resource, s->namespace, s->name, uid));
+    keep_listed(m, s, uid);
     visit_again(m->v, GOING_NS);
 }
 
@@ -194,11 +207,19 @@ static int remove_one(struct removal *m, const struct surplus *s, struct err *er
     struct owners owners = owners_read(v, &live);
     if (!is_ours(m, s, &live, &owners))
         return 0;
-    bool is_orphaned = !json_is_null(&v->work) &&
+    bool is_orphaned = !s->withheld && !json_is_null(&v->work) &&
                        manifest_is_orphaned(&v->work, s->resource.group, s->resource.plural, s->namespace, s->name);
     if (is_orphaned || owners.has_others)
         return owners.is_ours ? disown(m, s, &live, err) : 0;
     return delete (m, s, &live, err);
+}
+
+static void forget(struct work_item *item)
+{
+    item->uid = item->recorded = (str){0};
+    item->live = json_null();
+    item->report.live = NULL;
+    item->report.presence = REPORT_ABSENT;
 }
 
 /* One that cannot be removed now keeps no other from being removed. */
@@ -212,16 +233,19 @@ int remove_surplus(struct visit *v, struct json *ret_pending, struct err *err)
     vec_each(&m.list, s)
     {
         struct err own;
+        if (s->withheld)
+            forget(s->withheld);
         int code = remove_one(&m, s, &own);
         if (code == 0)
             continue;
-        json_push(v->a, &m.pending, applied_entry(v->a, &s->resource, s->namespace, s->name, s->recorded));
+        keep_listed(&m, s, s->recorded);
         if (first == 0) {
             first = code;
             (void)err_set(err, own.code, "remove %.*s %.*s: %s", STR(s->resource.plural), STR(s->name), own.msg);
         }
     }
     map_done(&m.wanted);
+    map_done(&m.withheld);
     map_done(&m.open);
     *ret_pending = m.pending;
     return first;

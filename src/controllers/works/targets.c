@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "client/discovery.h"
 #include "controllers/works/inside.h"
+#include "controllers/works/roles.h"
 #include "object/fleet.h"
 #include "object/kind.h"
 #include "object/object.h"
@@ -111,13 +112,17 @@ static void on_target(void *ctx, const struct informer_change *change)
     struct works *w = t->all->w;
     const struct item *item = change->now ? change->now : change->was;
     bool has_owner = change->tree && enqueue_owners(w, change->tree);
-    if (change->was) { /* who it belonged to before may be another */
+    bool turns = !change->was || !change->now; /* a role is ours, or is not any more */
+    if (change->was) {                         /* who it belonged to before may be another */
         struct json was = item_tree(&t->all->scratch, change->was);
         has_owner |= enqueue_owners(w, &was);
+        turns |= !json_equal(object_owners(&was), object_owners(change->tree));
         arena_reset(&t->all->scratch);
     }
     if (!has_owner)
         enqueue_recorders(t, item_namespace(item), item_name(item));
+    if (turns)
+        roles_each_binder(w->roles, t->resource.plural, item_name(item), enqueue, w);
     if (!change->now)
         memos_each(w->memos, false, true, enqueue, w);
 }
@@ -482,4 +487,13 @@ bool targets_namespaces(struct targets *t, struct arena *a, struct json **ret, s
     *ret = trees;
     *ret_n = n;
     return true;
+}
+
+bool targets_namespace(struct targets *t, struct arena *a, str name, struct json *ret)
+{
+    targets_want_namespaces(t);
+    pthread_mutex_lock(&t->lock);
+    struct informer *informer = t->namespaces; /* never dropped */
+    pthread_mutex_unlock(&t->lock);
+    return informer && informer_read(informer, a, (str){0}, name, ret) && !object_is_deleting(ret);
 }

@@ -50,5 +50,7 @@ size_t targets_owned(struct targets *t, struct arena *a, str uid, struct target_
 /* Those that are not going, sorted: name and labels of each. False: they are not known yet; ret_opened is the monotonic time since
  * when they are asked for. Who is remembered to select or to wait (memo.h) is visited when they change. */
 bool targets_namespaces(struct targets *t, struct arena *a, struct json **ret, size_t *ret_n, int64_t *ret_opened);
+/* Name and labels of one; false: it is not there, is going, or they are not known yet. */
+bool targets_namespace(struct targets *t, struct arena *a, str name, struct json *ret);
 /* Begins to watch them, if nobody has. */
 void targets_want_namespaces(struct targets *t);

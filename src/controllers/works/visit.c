@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "controllers/works/executor.h"
 #include "controllers/works/inside.h"
+#include "controllers/works/roles.h"
 #include "object/fleet.h"
 #include "object/meta.h"
 #include "object/object.h"
@@ -141,6 +142,31 @@ static void remember(struct visit *v)
     memo_give(v->w->memos);
 }
 
+static void wake(void *ctx, str work)
+{
+    struct visit *v = ctx;
+    if (!str_eq(work, v->name))
+        control_enqueue(v->w->visits, (str){0}, work);
+}
+
+/* Works that bind a role which is somebody else's now take their bindings back. Told once: two that bind each other's would go on
+ * for ever. */
+static void tell_binders(struct visit *v)
+{
+    uint64_t conflicts = 0;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->items[i].is_in_conflict)
+            conflicts += hash_str(work_item_key(v->a, v->items[i].resource.group, v->items[i].resource.plural,
+                                                v->items[i].namespace, v->items[i].name));
+    struct memo *memo = memo_take(v->w->memos, v->name);
+    bool is_new = memo->conflicts != conflicts;
+    memo->conflicts = conflicts;
+    memo_give(v->w->memos);
+    for (size_t i = 0; i < v->n && is_new; i++)
+        if (v->items[i].is_in_conflict)
+            roles_each_binder(v->w->roles, v->items[i].resource.plural, v->items[i].name, wake, v);
+}
+
 static void plan_return(struct visit *v)
 {
     size_t read_only = 0;
@@ -205,6 +231,7 @@ static int keep(struct visit *v, struct err *err)
     struct err own;
     code = applied_record(v, &pending, removed < 0 ? &own : err);
     remember(v);
+    tell_binders(v);
     tell(v);
     if (removed < 0 || code < 0)
         return removed < 0 ? removed : code;
@@ -351,5 +378,7 @@ int works_visit(void *ctx, struct reconcile *r, struct err *err)
         control_enqueue(w->reports, (str){0}, v.name); /* it is held first; the change brings us back */
         return 0;
     }
-    return keep(&v, err);
+    int code = keep(&v, err);
+    map_done(&v.by_key);
+    return code;
 }

@@ -2,6 +2,7 @@
 #include "controllers/works/works.h"
 
 #include "controllers/works/inside.h"
+#include "controllers/works/roles.h"
 #include "object/fleet.h"
 #include "object/object.h"
 
@@ -19,12 +20,23 @@ static const struct client_resource applied_kind = CLIENT_RESOURCE(FLEET_APPLIED
 
 /* ---- From changes to keys. ---- */
 
+static void wake(void *ctx, str work)
+{
+    struct works *w = ctx;
+    control_enqueue(w->visits, (str){0}, work);
+}
+
 static void on_work(void *ctx, const struct informer_change *change)
 {
     struct works *w = ctx;
+    struct arena scratch ARENA_SCOPE = {0};
     const struct item *item = change->now ? change->now : change->was;
-    if (str_eq(item_namespace(item), w->options.cluster))
-        control_enqueue(w->visits, (str){0}, item_name(item));
+    if (!str_eq(item_namespace(item), w->options.cluster))
+        return;
+    struct json was = change->was ? item_tree(&scratch, change->was) : json_null();
+    struct json now = change->now ? *change->tree : json_null();
+    roles_note(w->roles, &was, &now, wake, w);
+    wake(w, item_name(item));
 }
 
 /* Another agent's are no concern of ours. */
@@ -57,6 +69,7 @@ static void discard(void *state)
 {
     struct works *w = state;
     targets_free(w->targets);
+    roles_free(w->roles);
     memos_free(w->memos);
     arena_done(&w->arena);
     free(w);
@@ -76,6 +89,7 @@ static struct works *works_new(const struct works_options *options)
     w->options.eviction_ns = options->eviction_ns ? options->eviction_ns : EVICTION_NS;
     w->options.resync_ns = options->resync_ns ? options->resync_ns : RESYNC_NS;
     w->memos = memos_new();
+    w->roles = roles_new();
     return w;
 }
 

@@ -293,11 +293,17 @@ static void test_one_failure_stops_no_other(void **state)
                                                 .method = S("POST"),
                                                 .prefix = S("/apis/" RBAC "/v1/clusterroles?"),
                                                 .status = 500});
-    fleet_manifests(f, "w", ROLE("r", "'get'") "," BINDING("b", "r"));
+    fleet_manifests(f, "w", ROLE("r", "'get'") "," BINDING("b", "view") "," BINDING("c", "r"));
     fleet_start(f);
     assert_true(fleet_has(f, "clusterrolebindings/b"));
     assert_string_equal(fleet_condition(f, "w", "Applied"), FAILED);
     assert_string_equal(fleet_manifest_condition(f, "w", 1, "Applied"), DONE);
+    assert_false(
+        fleet_has(f, "clusterrolebindings/c")); /* of a role that is not there yet: whoever makes it, it is not bound */
+    assert_string_equal(
+        fleet_manifest_condition(f, "w", 2, "Applied"),
+        "False AppliedManifestFailed: Failed to apply manifest: ClusterRoleBinding \"c\" is withheld: its role, "
+        "ClusterRole \"r\", is not there yet, though a ManifestWork delivers it");
     fake_heal(f->managed);
     fleet_pass(f, 90);
     assert_true(fleet_has(f, "clusterroles/r"));
