@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "cli/read.h"
+#include "cli/visible.h"
 
 #include "authz/validate.h"
 #include "base/map.h"
@@ -50,29 +51,17 @@ struct report {
     size_t faults;
 };
 
-/* Texts come from files: what a terminal would obey is shown instead. */
-static void add_visibly(struct buf *b, str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        bool c1 = c == 0xc2 && i + 1 < s.n && (unsigned char)s.p[i + 1] < 0xa0;
-        if (c < ' ' || c == 0x7f || c1)
-            buf_fmt(b, "\\x%02x", c1 ? (unsigned char)s.p[++i] : c);
-        else
-            buf_add_char(b, (char)c);
-    }
-}
-
+/* Texts come from files, and are shown as such. */
 static void tell(struct report *r, str fault)
 {
     const struct json *o = &r->of->object;
     struct buf line = {.arena = r->check->arena};
     str kind = object_kind(o), group = object_group(o), name = object_name(o);
-    add_visibly(&line, str_fmt(r->check->arena, "%.*s: document %zu: ", STR(r->of->file), r->of->document));
+    cli_add_visibly(&line, str_fmt(r->check->arena, "%.*s: document %zu: ", STR(r->of->file), r->of->document));
     if (kind.n)
-        add_visibly(&line, str_fmt(r->check->arena, "%.*s%s%.*s \"%.*s\": ", STR(kind), group.n ? "." : "", STR(group),
-                                   STR(name)));
-    add_visibly(&line, fault);
+        cli_add_visibly(&line, str_fmt(r->check->arena, "%.*s%s%.*s \"%.*s\": ", STR(kind), group.n ? "." : "",
+                                       STR(group), STR(name)));
+    cli_add_visibly(&line, fault);
     (void)fprintf(stderr, "%.*s\n", STR(buf_str(&line)));
     r->faults++;
 }

@@ -4,12 +4,14 @@
 
 #include "base/duration.h"
 #include "cli/cli.h"
+#include "cli/visible.h"
 #include "object/fleet.h"
 #include "object/name.h"
 
 #include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define MS INT64_C(1000000)
@@ -63,10 +65,22 @@ struct words {
 
 void cli_clusters_say(const char *fmt, ...)
 {
+    char *said = NULL;
+    struct buf line = {0};
     va_list args;
     va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
+    int n = vasprintf(&said, fmt, args);
     va_end(args);
+    if (n < 0)
+        abort();
+    bool more = true;
+    for (str text, rest = {said, (size_t)n}; more; line.n = 0) {
+        more = str_cut(rest, '\n', &text, &rest);
+        cli_add_visibly(&line, text);
+        (void)fprintf(stderr, "%.*s%s", STR(buf_str(&line)), more ? "\n" : "");
+    }
+    buf_done(&line);
+    free(said);
 }
 
 int64_t cli_clusters_deadline(const struct clusters_command *c)

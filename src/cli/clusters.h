@@ -36,5 +36,5 @@ int64_t cli_clusters_deadline(const struct clusters_command *c);
 bool cli_clusters_wait(int64_t deadline);
 /* Of a ManagedCluster that cannot be asked for: what that means. */
 int cli_clusters_explain(struct clusters_command *c, const char *tried, struct err *err);
-/* Talk, on standard error. */
+/* Talk, on standard error. What a terminal would obey, but for the ends of lines, is shown instead. */
 void cli_clusters_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

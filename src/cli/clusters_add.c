@@ -12,6 +12,7 @@
 #include "json/yaml.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #define SECOND INT64_C(1000000000)
 #define ACCEPTED S("HubAcceptedManagedCluster")
@@ -220,12 +221,23 @@ static int check_server(struct clusters_command *c, struct err *err)
     return 0;
 }
 
+/* It is put in the place of what is there: that must not be a device, a pipe, or a link, /dev/stdout for one. */
+static int check_file(const char *file, struct err *err)
+{
+    struct stat st;
+    if (strcmp(file, "-") == 0 || lstat(file, &st) < 0 || S_ISREG(st.st_mode))
+        return 0;
+    return err_set(err, ERR_BAD_REQUEST, "%s is no regular file: - is standard output", file);
+}
+
 int cli_clusters_add(struct clusters_command *c, struct err *err)
 {
     struct json answer;
     const char *file = c->file ? c->file : str_cstr(c->a, str_fmt(c->a, "%.*s.kubeconfig", STR(c->name)));
     str text;
     int code = check_server(c, err);
+    if (code == 0)
+        code = check_file(file, err);
     if (code == 0)
         code = make(c, err);
     if (code == 0)

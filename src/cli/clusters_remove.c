@@ -6,6 +6,7 @@
  *                                                            └ --force: nobody waits, what is left there is told */
 #include "cli/clusters.h"
 
+#include "cli/visible.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
 #include "object/object.h"
@@ -38,11 +39,18 @@ static bool is_applied(const struct json *manifest)
     return str_eq(json_get_text(applied, S("status")), S("True"));
 }
 
+/* As the agent told it: the words of somebody else, in one line. */
 static void say_object(const struct json *meta)
 {
+    struct arena scratch ARENA_SCOPE = {0};
+    struct buf line = {.arena = &scratch};
     str namespace = json_get_text(meta, S("namespace"));
-    cli_clusters_say("    %.*s %.*s%s%.*s\n", STR(json_get_text(meta, S("kind"))), STR(namespace),
-                     namespace.n ? "/" : "", STR(json_get_text(meta, S("name"))));
+    cli_add_visibly(&line, json_get_text(meta, S("kind")));
+    buf_add_char(&line, ' ');
+    cli_add_visibly(&line, namespace);
+    buf_add_str(&line, namespace.n ? S("/") : (str){0});
+    cli_add_visibly(&line, json_get_text(meta, S("name")));
+    cli_clusters_say("    %.*s\n", STR(buf_str(&line)));
 }
 
 static void say_work(const struct json *work)
@@ -209,6 +217,24 @@ static int finish(struct clusters_command *c, str uid, struct err *err)
     return code;
 }
 
+/* Whoever is the agent of the next cluster of this name can read these Secrets. */
+static void say_accounts(struct clusters_command *c)
+{
+    static const struct client_resource accounts = CLIENT_RESOURCE(FLEET_ACCOUNTS);
+    struct client_ref ref = {.resource = &accounts, .namespace = c->name};
+    struct client_list_options options = {.metadata_only = true};
+    struct json items;
+    struct err err;
+    if (client_list(c->session.client, c->a, &ref, &options, &items, NULL, &err) < 0 || json_len(&items) == 0)
+        return;
+    cli_clusters_say(
+        "So do these ManagedServiceAccounts, with tokens in Secrets; their ServiceAccounts are still there, and the\n"
+        "tokens are good until they expire:\n");
+    json_each_item(&items, account) cli_clusters_say("  %.*s\n", STR(object_name(account)));
+    cli_clusters_say("Before another cluster gets this name: kubectl delete managedserviceaccounts --all -n %.*s\n",
+                     STR(c->name));
+}
+
 int cli_clusters_remove(struct clusters_command *c, struct err *err)
 {
     struct client_ref ref = {.resource = &cli_clusters_resource, .name = c->name};
@@ -223,8 +249,10 @@ int cli_clusters_remove(struct clusters_command *c, struct err *err)
     if (c->is_forced && (code = force(c, err)) < 0)
         return code;
     code = finish(c, object_uid(&cluster), err);
-    if (code == 0)
+    if (code == 0) {
         cli_clusters_say("ManagedCluster %.*s is gone; its namespace and ClusterPermissions in it stay.\n",
                          STR(c->name));
+        say_accounts(c);
+    }
     return code;
 }

@@ -2,13 +2,22 @@
 #include "cli/table.h"
 
 #include "base/arena.h"
+#include "cli/visible.h"
 
 enum { GAP = 3 };
+
+/* Most cells are so already. */
+static str visible(struct arena *a, str cell)
+{
+    struct buf text = {.arena = a};
+    cli_add_visibly(&text, cell);
+    return text.n == cell.n ? cell : buf_str(&text);
+}
 
 void cli_table_add(struct table *t, const str *cells)
 {
     for (size_t i = 0; i < t->columns; i++)
-        *vec_push(t->arena, &t->cells) = cells[i];
+        *vec_push(t->arena, &t->cells) = visible(t->arena, cells[i]);
 }
 
 static size_t width_of(str cell)

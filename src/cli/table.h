@@ -14,7 +14,7 @@ struct table {
     VEC(str) cells; /* row by row; the first row has the names of the columns */
 };
 
-/* As many cells as there are columns. */
+/* As many cells as there are columns. What a terminal would obey is shown instead. */
 void cli_table_add(struct table *t, const str *cells);
 /* Three spaces between columns, none at the end of a line. */
 void cli_table_print(struct buf *b, const struct table *t);

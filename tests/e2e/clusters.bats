@@ -215,3 +215,43 @@ YAML
     run -0 clusters --help
     mentions 'Usage: reeve clusters add NAME'
 }
+
+@test "what an agent says does not reach the terminal as it is" {
+    clusters add sly
+    hub wait lease managed-cluster-lease -n sly --for=create --timeout=60s
+    hub annotate lease managed-cluster-lease -n sly "agent.reeve.dev/version=$(printf 'v1\033]0;owned\a\nNAME')"
+    run -0 --separate-stderr clusters list -o wide
+    matches 'sly .* v1\\x1b\]0;owned\\x07\\x0aNAME +<none>'
+    hub create -f - <<YAML
+apiVersion: work.open-cluster-management.io/v1
+kind: ManifestWork
+metadata: {name: trick, namespace: sly, finalizers: [cluster.open-cluster-management.io/manifest-work-cleanup]}
+spec: {workload: {manifests: []}}
+YAML
+    hub patch manifestwork trick -n sly --subresource=status --type=merge \
+        -p '{"status": {"resourceStatus": {"manifests": ['"$(manifest Role shop 'a\u001b[2J\nb' True)"']}}}'
+    run -0 clusters remove sly --force
+    mentions '    Role shop/a\x1b[2J\x0ab'
+}
+
+@test "a join kubeconfig is put in the place of files alone" {
+    mkfifo pipe
+    run -1 clusters add devices -o pipe
+    says 'reeve clusters add: pipe is no regular file: - is standard output'
+    [ -p pipe ]
+    run -1 clusters add devices -o /dev/stdout
+    says 'reeve clusters add: /dev/stdout is no regular file: - is standard output'
+    run -1 hub get managedcluster devices
+    ln -s elsewhere link
+    run -1 clusters add devices -o link
+    says 'reeve clusters add: link is no regular file: - is standard output'
+}
+
+@test "remove names the accounts whose tokens stay" {
+    clusters add crew
+    account crew pilot
+    run -0 clusters remove crew
+    mentions 'ManagedCluster crew is gone; its namespace and ClusterPermissions in it stay.'
+    mentions '  pilot'
+    mentions 'Before another cluster gets this name: kubectl delete managedserviceaccounts --all -n crew'
+}
