@@ -3,7 +3,6 @@
 
 #include "controllers/accounts/accounts.h"
 #include "controllers/clusters/role.h"
-#include "controllers/rbac.h"
 #include "controllers/works/works.h"
 #include "object/fleet.h"
 
@@ -43,6 +42,18 @@ struct json agent_account_namespace(struct arena *a, str name)
     json_add(a, &namespace, S("kind"), json_str(S("Namespace")));
     json_add(a, &namespace, S("metadata"), metadata);
     return namespace;
+}
+
+struct json agent_work_role(struct arena *a, const struct rbac_names *names)
+{
+    struct json role = rbac_role(a, names, json_arr());
+    struct json labels = json_obj(), selector = json_obj(), selectors = json_arr(), aggregation = json_obj();
+    json_add(a, &labels, S(FLEET_LABEL_WORK_RIGHTS), json_str(S("true")));
+    json_add(a, &selector, S("matchLabels"), labels);
+    json_push(a, &selectors, selector);
+    json_add(a, &aggregation, S("clusterRoleSelectors"), selectors);
+    json_add(a, &role, S("aggregationRule"), aggregation);
+    return role;
 }
 
 /* What it needs in a single namespace of the managed cluster: its credential, if that is a Secret, and the Lease. */
@@ -85,15 +96,29 @@ static void print_hub(struct arena *a, struct buf *b, const struct agent_options
     print_binding(a, b, &binding, &grant);
 }
 
-/* A role of that namespace, or of all where it is empty, bound to the agent's account. */
-static void print_pair(struct arena *a, struct buf *b, const struct rbac_names *names, struct json rules)
+static struct rbac_grant grant_of(const struct rbac_names *names)
 {
-    struct rbac_grant grant = {.role = names->name,
+    return (struct rbac_grant){.role = names->name,
                                .is_cluster_role = names->namespace.n == 0,
                                .account_namespace = S(HOME),
                                .account = S(FLEET_AGENT)};
+}
+
+/* A role of that namespace, or of all where it is empty, bound to the agent's account. */
+static void print_pair(struct arena *a, struct buf *b, const struct rbac_names *names, struct json rules)
+{
+    struct rbac_grant grant = grant_of(names);
     print_role(a, b, names, rules);
     print_binding(a, b, names, &grant);
+}
+
+static void print_work(struct arena *a, struct buf *b)
+{
+    struct rbac_names names = {.name = S(AGENT_WORK_ROLE), .component = S("agent")};
+    struct rbac_grant grant = grant_of(&names);
+    struct json role = agent_work_role(a, &names);
+    rbac_print(b, &role);
+    print_binding(a, b, &names, &grant);
 }
 
 /* With the namespace: a role in it is needed before the agent could make it. */
@@ -111,6 +136,8 @@ static void print_managed(struct arena *a, struct buf *b, const struct agent_opt
     struct rbac_names names = {.name = S(FLEET_AGENT), .component = S("agent")};
     unsigned duties = (o->has_works ? AGENT_WORKS | AGENT_KIND : 0) | (o->has_accounts ? AGENT_ACCOUNTS : 0);
     print_pair(a, b, &names, agent_managed_rules(a, duties));
+    if (o->has_works)
+        print_work(a, b);
     if (o->has_accounts)
         print_accounts(a, b, o->account_namespace);
     if (o->secret_name.n) {

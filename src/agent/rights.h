@@ -7,6 +7,7 @@
 
 #include "agent/options.h"
 #include "base/arena.h"
+#include "controllers/rbac.h"
 #include "object/fleet.h"
 #include "json/json.h"
 
@@ -22,6 +23,10 @@ struct json agent_managed_rules(struct arena *a, unsigned duties);
 #define AGENT_ACCOUNTS_ROLE FLEET_AGENT "-accounts"
 struct json agent_account_rules(struct arena *a);
 struct json agent_account_namespace(struct arena *a, str name);
+/* A ClusterRole of that name without rules of its own: it aggregates those that carry FLEET_LABEL_WORK_RIGHTS, for kinds that works
+ * deliver besides roles and bindings. */
+#define AGENT_WORK_ROLE FLEET_AGENT "-work"
+struct json agent_work_role(struct arena *a, const struct rbac_names *names);
 
 /* reeve agent --print-rbac: as YAML documents. */
 void agent_rights_print(struct buf *b, const struct agent_options *o);

@@ -72,6 +72,8 @@
 
 /* On every object that was delivered, and may be deleted with its work: what the agent watches. */
 #define FLEET_LABEL_DELIVERED "agent.reeve.dev/delivered"
+/* On a ClusterRole: "true" lets the agent do what it says. For kinds that works deliver besides roles and bindings. */
+#define FLEET_LABEL_WORK_RIGHTS "open-cluster-management.io/aggregate-to-work"
 #define FLEET_FINALIZER_APPLIED "cluster.open-cluster-management.io/applied-manifest-work-cleanup"
 /* On ServiceAccounts and token Secrets of ManagedServiceAccounts. */
 #define FLEET_LABEL_ACCOUNT "authentication.open-cluster-management.io/is-managed-serviceaccount"

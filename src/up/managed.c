@@ -145,6 +145,11 @@ void up_managed_objects(struct arena *a, str cluster, own_texts *all)
     own_add_rights(a, all, S("reeve:managed:join"), JOINER, rules);
     own_add_rights(a, all, S("reeve:managed:agent"), S(FLEET_AGENT),
                    agent_managed_rules(a, AGENT_WORKS | AGENT_ACCOUNTS));
+    struct rbac_names work = {.name = S("reeve:managed:work")};
+    struct rbac_grant grant = {
+        .role = work.name, .is_cluster_role = true, .account_namespace = S("kube-system"), .account = S(FLEET_AGENT)};
+    own_add(a, all, agent_work_role(a, &work));
+    own_add(a, all, rbac_binding(a, &work, &grant));
     struct rbac_names names = {.name = S("reeve:managed:agent"), .namespace = S(FLEET_ACCOUNT_NAMESPACE)};
     own_add(a, all, agent_account_namespace(a, names.namespace));
     own_add_rights_in(a, all, &names, S(FLEET_AGENT), agent_account_rules(a));

@@ -209,6 +209,18 @@ YAML
     gets TokenReported True managedserviceaccount pilot -n self
     hub auth can-i create serviceaccounts/token -n open-cluster-management-agent-addon --as "$account"
     cannot create serviceaccounts/token -n kube-system --as "$account"
+    # Other kinds than roles and bindings: what a cluster lets works deliver.
+    work self settings <<YAML
+workload:
+  manifests:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}, data: {a: b}}
+YAML
+    gets Applied False manifestwork settings -n self
+    hub get manifestwork settings -n self -o yaml | grep -q 'cannot .* resource "configmaps"'
+    hub create clusterrole settings-of-works --verb=create,delete,get,list,patch,watch --resource=configmaps
+    hub label clusterrole settings-of-works open-cluster-management.io/aggregate-to-work=true
+    gets Applied True manifestwork settings -n self
+    hub delete manifestwork settings -n self
     # It starts all the same when what it needs cannot be put into a namespace that goes.
     hub apply -f - <<YAML
 apiVersion: v1
