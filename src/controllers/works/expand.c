@@ -9,13 +9,15 @@
 
 #define PATIENCE_NS (5 * WORKS_S) /* until it is said that namespaces are not known */
 
-enum { OBJECTS = 50000 }; /* of one work: more is refused, whatever templates and namespaces there are */
+/* What is delivered is named in one AppliedManifestWork, and servers take 1.5 MB: a template that comes to more is refused. */
+enum { LIST_BYTES = 1200 * 1000, ENTRY_BYTES = 160 };
 
 struct expansion {
     struct visit *v;
     VEC(struct work_item) items;
     struct json *namespaces;
     size_t n_namespaces;
+    size_t bytes; /* of the list of what is delivered */
     bool is_asked, is_known;
     struct err err; /* of discovery */
     int code;
@@ -39,6 +41,7 @@ static struct work_item *add(struct expansion *e, const struct manifest *m, cons
                              str namespace)
 {
     struct work_item *item = vec_push(e->v->a, &e->items);
+    e->bytes += ENTRY_BYTES + namespace.n + m->name.n;
     *item = (struct work_item){
         .report = {.manifest = m, .plural = resource->plural, .namespace = namespace},
         .resource = *resource,
@@ -74,9 +77,16 @@ static void add_selected(struct expansion *e, const struct manifest *m, const st
         refuse(add(e, m, resource, (str){0}), str_dup(v->a, str_of(err.msg)));
         return;
     }
-    for (size_t i = 0; i < e->n_namespaces && e->items.n <= OBJECTS; i++)
+    size_t n = e->items.n, bytes = e->bytes;
+    for (size_t i = 0; i < e->n_namespaces && e->bytes <= LIST_BYTES; i++)
         if (selector_matches(&selector, object_labels(&e->namespaces[i])))
             add(e, m, resource, object_name(&e->namespaces[i]));
+    if (e->bytes <= LIST_BYTES)
+        return;
+    e->items.n = n;
+    e->bytes = bytes;
+    refuse(add(e, m, resource, (str){0}),
+           S("the namespaces that are selected are more than one ManifestWork can deliver to"));
 }
 
 static void add_manifest(struct expansion *e, const struct manifest *m)
@@ -146,20 +156,17 @@ static void finish(struct visit *v)
     map_done(&recorded);
 }
 
-int expand_work(struct visit *v, struct err *err)
+void expand_work(struct visit *v)
 {
     struct expansion e = {.v = v};
     const struct manifest *manifests;
     struct manifest_resources resources = {plural_of, &e};
     size_t n = manifests_read(v->a, &v->work, &resources, &manifests);
-    for (size_t i = 0; i < n && e.items.n <= OBJECTS; i++)
+    for (size_t i = 0; i < n; i++)
         add_manifest(&e, &manifests[i]);
-    if (e.items.n > OBJECTS)
-        return err_set(err, ERR_TOO_LARGE, "the work comes to more than %d objects", OBJECTS);
     v->items = e.items.p;
     v->n = e.items.n;
     if (e.code < 0 && v->failure.code == 0) /* asked again: kinds are not gone because nobody answers */
         v->failure = e.err;
     finish(v);
-    return 0;
 }

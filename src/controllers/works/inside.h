@@ -129,7 +129,7 @@ struct json applied_entry(struct arena *a, const struct client_resource *resourc
 /* ---- expand.c ---- */
 
 /* From the work to v->items, in the order in which they are applied. */
-int expand_work(struct visit *v, struct err *err);
+void expand_work(struct visit *v);
 /* By which two manifests that come to one object are found. */
 str work_item_key(struct arena *a, str group, str plural, str namespace, str name);
 

@@ -138,14 +138,53 @@ static int by_ordinal(const void *l, const void *r)
     return a != b ? (a > b) - (a < b) : (*left > *right) - (*left < *right);
 }
 
+/* About what an entry takes in the status, with its times. */
+static size_t size_of(const struct report_entry *e)
+{
+    enum { WORDS = 800, VALUES = 1000 };
+    size_t values = e->manifest->feedback || e->manifest->conditions ? VALUES : 0;
+    return WORDS + values + e->manifest->name.n + e->namespace.n + e->problem.n + e->unknown.n;
+}
+
+/* One namespace may be like ten thousand others, and the status has an end. Of each manifest one entry is told, one that failed if
+ * any did; then others that failed, then the rest, as many as there is room for. Sorted by ordinal; returns how many are left. */
+static size_t choose(struct arena *a, const struct report_entry **order, size_t n)
+{
+    enum { NEEDED, FAILED, FINE, RANKS };
+    unsigned char *rank = ARENA_ARRAY(a, unsigned char, n);
+    size_t left = 0, bytes = 0, first = 0;
+    for (size_t i = 0; i < n; i++) {
+        rank[i] = order[i]->reason.n ? FAILED : FINE;
+        if (order[i]->manifest->ordinal != order[first]->manifest->ordinal || i == 0)
+            first = i;
+        else if (rank[i] == FINE || order[first]->reason.n)
+            continue;
+        else
+            rank[first] = FINE, first = i;
+        rank[i] = NEEDED;
+    }
+    bool *is_chosen = ARENA_ARRAY(a, bool, n);
+    for (unsigned char r = NEEDED; r < RANKS; r++)
+        for (size_t i = 0; i < n; i++)
+            if (rank[i] == r && (r == NEEDED || bytes + size_of(order[i]) <= REPORT_BYTES)) {
+                bytes += size_of(order[i]);
+                is_chosen[i] = true;
+            }
+    for (size_t i = 0; i < n; i++)
+        if (is_chosen[i])
+            order[left++] = order[i];
+    return left;
+}
+
 static struct json list_facts(struct arena *a, const struct report_entry *entries, size_t n, int64_t generation)
 {
-    struct json manifests = json_arr_sized(a, n);
+    struct json manifests = json_arr();
     const struct report_entry **order = ARENA_ARRAY(a, const struct report_entry *, n);
     for (size_t i = 0; i < n; i++)
         order[i] = &entries[i];
     if (n)
         qsort(order, n, sizeof *order, by_ordinal);
+    n = choose(a, order, n);
     for (size_t i = 0; i < n; i++)
         json_push(a, &manifests, fact(a, order[i], generation));
     return manifests;

@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "controllers/works/manifest.h"
 
+/* Of resourceStatus, about: the spec may take half a megabyte, and servers take 1.5 MB in all. */
+#define REPORT_BYTES ((size_t)900 * 1000)
 #define REPORT_FAILED "AppliedManifestFailed"
 #define REPORT_CONFLICT "Conflict" /* ours: what stands there was not delivered by this work */
 #define REPORT_IGNORE_FIELDS "AppliedManifestSSAIgnoreFieldError"

@@ -194,17 +194,16 @@ static int apply_all(struct visit *v, struct err *err)
 }
 
 /* Its AppliedManifestWork cannot have a name. */
-static int refuse_name(struct visit *v, struct err *err)
+static int refuse_name(struct visit *v)
 {
-    int code = expand_work(v, err);
+    expand_work(v);
     for (size_t i = 0; i < v->n; i++) {
         v->items[i].report.reason = S(REPORT_FAILED);
         v->items[i].report.problem =
             str_fmt(v->a, "the name of the ManifestWork has more than %d characters", FLEET_WORK_NAME);
     }
-    if (code == 0)
-        tell(v);
-    return code;
+    tell(v);
+    return 0;
 }
 
 /* What is wrong with one object stands in the facts; it is tried again later and later, with all others left as they are. */
@@ -212,15 +211,16 @@ static int keep(struct visit *v, struct err *err)
 {
     struct json pending;
     if (v->name.n > FLEET_WORK_NAME)
-        return refuse_name(v, err);
+        return refuse_name(v);
     remember(v); /* before namespaces are looked at: whoever comes then is told of */
     int code = applied_ensure(v, err);
     if (code < 0)
         return code;
     if (object_is_deleting(&v->applied)) /* somebody deleted it: it goes with all it has, and comes anew */
         return visit_take_back(v, err);
-    if ((code = applied_set_eviction(v, json_null(), err)) < 0 || (code = expand_work(v, err)) < 0)
+    if ((code = applied_set_eviction(v, json_null(), err)) < 0)
         return code;
+    expand_work(v);
     if (v->is_early) {
         v->r->again_ns = SOON_NS;
         return 0;

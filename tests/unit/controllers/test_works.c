@@ -161,6 +161,69 @@ static void test_expands_over_namespaces(void **state)
     assert_null(json_get(object_annotations(&role), S(FLEET_ANNOTATION_SELECTOR)));
 }
 
+static void put_template(struct fleet *f, const char *name)
+{
+    fleet_put(f, f->hub,
+              str_cstr(&f->arena,
+                       str_fmt(&f->arena,
+                               "{'apiVersion':'" FLEET_WORK_GROUP
+                               "/v1','kind':'ManifestWork','metadata':{'name':'w','namespace':'" CLUSTER
+                               "','generation':1},'spec':{'workload':{'manifests':[{'apiVersion':'" RBAC
+                               "/v1','kind':'Role','metadata':{'name':'%s','annotations':{'" FLEET_ANNOTATION_SELECTOR
+                               "':'{}'}},'rules':[]}," ROLE("r", "'get'") "]}}}",
+                               name)));
+}
+
+/* A status has an end: one entry of each manifest is there, and one that failed is not the one that is left out. */
+static void test_status_has_an_end(void **state)
+{
+    enum { MANY = 1500 };
+    struct fleet *f = *state;
+    for (int i = 0; i < MANY; i++)
+        fleet_namespace(f, str_cstr(&f->arena, str_fmt(&f->arena, "n%04d", i)), "");
+    fleet_put(f, f->managed, IN_NAMESPACE("n1499", "t"));
+    fleet_start(f);
+    put_template(f, "t");
+    fleet_settle(f);
+    fleet_pass(f, 2);
+    assert_true(fleet_has(f, "roles/n0000/t") && fleet_has(f, "roles/n1498/t"));
+    struct json work = fleet_get_work(f, "w"), last = json_null();
+    const struct json *list = json_dig(&work, "status.resourceStatus.manifests");
+    struct buf text = {.arena = &f->arena};
+    json_encode(&text, &work, 0);
+    assert_true(text.n < 1000 * 1000);
+    assert_in_range(json_len(list), 1000, MANY);
+    bool has_failed = false;
+    json_each_item(list, entry)
+    {
+        has_failed |= str_eq(json_text(json_dig(entry, "resourceMeta.namespace")), S("n1499"));
+        last = *entry;
+    }
+    assert_true(has_failed);
+    assert_text(json_text(json_dig(&last, "resourceMeta.name")), "r");
+}
+
+/* More than an AppliedManifestWork can name: said so, and the rest is delivered. */
+static void test_too_many_namespaces(void **state)
+{
+    enum { MANY = 3000 };
+    static const char name[] = "a-role-with-a-name-that-is-as-long-as-names-may-be-so-that-fewer-namespaces-are-enough-"
+                               "to-come-to-more-than-an-object-may-hold-which-is-one-megabyte-and-a-half-for-those-who-"
+                               "keep-it-in-etcd-and-not-much-more-elsewhere";
+    struct fleet *f = *state;
+    for (int i = 0; i < MANY + 200; i++)
+        fleet_namespace(f, str_cstr(&f->arena, str_fmt(&f->arena, "n%04d", i)), "");
+    fleet_start(f);
+    put_template(f, name);
+    fleet_settle(f);
+    fleet_pass(f, 2);
+    assert_true(fleet_has(f, "clusterroles/r"));
+    assert_string_equal(fleet_manifest_condition(f, "w", 0, "Applied"),
+                        "False AppliedManifestFailed: Failed to apply manifest: the namespaces that are selected are "
+                        "more than one ManifestWork can deliver to");
+    assert_string_equal(fleet_manifest_condition(f, "w", 1, "Applied"), DONE);
+}
+
 /* ---- Whose it is. ---- */
 
 static void test_leaves_foreign_objects_alone(void **state)
@@ -610,6 +673,8 @@ int main(void)
         T(repairs_edits),
         T(makes_anew_what_was_deleted),
         T(expands_over_namespaces),
+        T(status_has_an_end),
+        T(too_many_namespaces),
         T(leaves_foreign_objects_alone),
         T(shares_objects),
         T(makes_bindings_anew_whose_role_changes),
