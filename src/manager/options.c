@@ -23,6 +23,7 @@ const char manager_usage[] =
     "      --kubeconfig FILE       [$KUBECONFIG, ~/.kube/config, or the account of the pod it runs in]\n"
     "      --context NAME          of the kubeconfig\n"
     "      --controllers LIST      names with commas between them, or * for all  [those that a Kubernetes does not have]\n"
+    "                                clusters     managed clusters: their agents' rights, and whether they are heard of\n"
     "                                installs     packages, with the rights they need\n"
     "                                permissions  ClusterPermissions, delivered to managed clusters\n"
     "                                personas     roles for people, which follow what is installed\n"
