@@ -66,8 +66,10 @@ static void on_soon(struct loop_work *w)
 
 static void say(struct heartbeat *h, enum log_level level, const char *what, str error)
 {
-    if (h->options->log)
+    if (h->options->log && error.n)
         log_line(h->options->log, level, what, LOG_STR("cluster", h->options->cluster), LOG_STR("error", error));
+    else if (h->options->log)
+        log_line(h->options->log, level, what, LOG_STR("cluster", h->options->cluster));
 }
 
 static void fail(struct heartbeat *h, str why)
