@@ -49,6 +49,18 @@ void applied_look(struct visit *v)
         v->applied = json_null();
 }
 
+int applied_ask(struct visit *v, struct err *err)
+{
+    struct client_ref ref = ref_of(v, (str){0});
+    if (!json_is_null(&v->applied))
+        return 0;
+    int code = client_get(v->managed, v->a, &ref, &v->applied, err);
+    if (code == 0)
+        return 0;
+    v->applied = json_null();
+    return client_is_gone(err) ? 0 : err_wrap(err, "look for AppliedManifestWork %.*s", STR(ref.name));
+}
+
 /* ---- Made. ---- */
 
 static struct json render(struct visit *v)

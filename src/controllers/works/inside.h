@@ -110,6 +110,8 @@ bool applied_is_left(const struct works *w, const struct json *applied);
 bool applied_is_own(const struct visit *v);
 /* Reads what is known into v->applied; null when there is none. */
 void applied_look(struct visit *v);
+/* Where there is none in our copy, which may be behind, the server is asked. */
+int applied_ask(struct visit *v, struct err *err);
 /* Makes it if there is none. */
 int applied_ensure(struct visit *v, struct err *err);
 /* Names all items that may be written, before they are; no write when all are named. */

@@ -273,7 +273,9 @@ static int leave(struct visit *v, struct err *err)
 {
     struct json facts = report_leaving(v->a);
     hub_tell(v, &facts);
-    int code = json_is_null(&v->applied) ? 0 : visit_take_back(v, err);
+    int code = applied_ask(v, err);
+    if (code == 0 && !json_is_null(&v->applied))
+        code = visit_take_back(v, err);
     if (code == 0 && json_is_null(&v->applied)) {
         v->r->again_ns = 0;
         hub_release(v->w, v->name);

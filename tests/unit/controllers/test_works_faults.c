@@ -286,6 +286,26 @@ static void test_what_another_address_left(void **state)
 
 /* ---- The managed cluster. ---- */
 
+/* Our copy has yet to hear of the AppliedManifestWork that we made: a work is not let go for that. */
+static void test_leaves_though_the_copy_is_behind(void **state)
+{
+    struct fleet *f = *state;
+    fleet_start(f);
+    fake_fault(f->managed, &(struct fake_fault){.type = FAKE_LOST,
+                                                .method = S("GET"),
+                                                .prefix = S("/apis/" FLEET_WORK_GROUP "/v1/appliedmanifestworks?")});
+    assert_true(fake_cut_watches(f->managed, FAKE_CUT_CLEAN) > 0);
+    fleet_settle(f);
+    fleet_manifests(f, "w", ROLE("r", "'get'"));
+    fleet_settle(f);
+    assert_true(fleet_has(f, "clusterroles/r"));
+    fleet_delete_work(f, "w");
+    fleet_settle(f);
+    assert_false(fleet_has(f, "clusterroles/r"));
+    assert_false(fleet_has_applied(f, "w"));
+    assert_false(fleet_has_work(f, "w"));
+}
+
 static void test_one_failure_stops_no_other(void **state)
 {
     struct fleet *f = *state;
@@ -398,6 +418,7 @@ int main(void)
         T(clocks_that_jump_shorten_nothing),
         T(evicts_only_with_the_hubs_word),
         T(what_another_address_left),
+        T(leaves_though_the_copy_is_behind),
         T(one_failure_stops_no_other),
         T(namespaces_that_come_later),
         T(applied_work_deleted_by_hand),
