@@ -164,7 +164,7 @@ static size_t choose(struct arena *a, const struct report_entry **order, size_t 
         rank[i] = NEEDED;
     }
     bool *is_chosen = ARENA_ARRAY(a, bool, n);
-    for (unsigned char r = NEEDED; r < RANKS; r++)
+    for (int r = NEEDED; r < RANKS; r++)
         for (size_t i = 0; i < n; i++)
             if (rank[i] == r && (r == NEEDED || bytes + size_of(order[i]) <= REPORT_BYTES)) {
                 bytes += size_of(order[i]);

@@ -45,7 +45,8 @@ static void assert_calm(struct fleet *f)
     fleet_pass(f, 600);
     assert_int_equal(fake_writes(f->hub), 0);
     assert_int_equal(fake_writes(f->managed), 0);
-    assert_true(fake_count(f->managed, "GET", "/apis/" RBAC "/v1/clusterroles/r") <= 2 * 600 / 15 * 2);
+    assert_true(fake_count(f->managed, "GET", "/apis/" RBAC "/v1/clusterroles/r") <=
+                160); /* two bindings and a role, each 15 s */
 }
 
 /* ---- Foreign roles. ---- */
