@@ -67,9 +67,9 @@ static void open_server(struct stage *s, bool has_own)
         token_signer_new(pem_write_key(&s->arena, key), TOKEN_ISSUER, &s->signer, &err) < 0)
         die("cannot open", err.msg);
     s->log = log_to_stderr(LOG_WARN);
-    struct strs own = {0};
+    own_texts own = {0};
     if (has_own)
-        own = own_objects(&s->arena);
+        own_objects(&s->arena, &own);
     struct api_options options = {
         .loop = s->loop,
         .data_dir = s->dir,
