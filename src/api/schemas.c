@@ -8,6 +8,7 @@
 #include "api/value.h"
 #include "object/object.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -104,8 +105,8 @@ static void make_room(struct schemas *s, int64_t now)
 
 static char *copy(str s)
 {
-    char *p = strndup(s.n ? s.p : "", s.n);
-    if (!p)
+    char *p;
+    if (asprintf(&p, "%.*s", STR(s)) < 0)
         abort();
     return p;
 }

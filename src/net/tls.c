@@ -13,6 +13,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* In the form of RFC 7301: each name behind its length. The server takes the first of its own that the client has. */
@@ -155,8 +156,8 @@ static int expect_name(struct tls_context *c, str name, struct err *err)
     X509_VERIFY_PARAM *param = SSL_CTX_get0_param(c->ssl);
     if (memchr(name.p, 0, name.n))
         return err_set(err, ERR_INVALID, "the server name holds a NUL");
-    char *text = strndup(name.p, name.n);
-    if (text == NULL)
+    char *text;
+    if (asprintf(&text, "%.*s", STR(name)) < 0)
         abort();
     bool is_address = inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

@@ -2,6 +2,7 @@
 #include "oci/fetch_gate.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +36,8 @@ static void add(struct fetch_counts *c, str name)
         if (c->p == NULL)
             abort();
     }
-    char *copy = strndup(name.n ? name.p : "", name.n);
-    if (copy == NULL)
+    char *copy;
+    if (asprintf(&copy, "%.*s", STR(name)) < 0)
         abort();
     c->p[c->n++] = (struct fetch_count){{copy, name.n}, 1};
 }

@@ -196,7 +196,8 @@ YAML
     run -0 k get "$kinds" -o 'jsonpath={range .items[*]}{.kind}{"\n"}{end}'
     for kind in $(kubectl api-resources --namespaced --verbs=delete --no-headers | awk '{print $NF}' | sort -u); do
         case $kind in CSIStorageCapacity | *[Ww]idget | Axle) continue ;; esac
-        case $kind in Package | PackageInstall | Stack | StackInstall) continue ;; esac # custom ones, as Gear is
+        case $kind in Package | PackageInstall | Stack | StackInstall) continue ;; esac # custom ones, as Gear is; and so are
+        case $kind in ClusterPermission | ManifestWork | ManagedServiceAccount | ManagedClusterAddOn) continue ;; esac
         matches "$kind"
     done
     kubectl delete namespace "$NS"
