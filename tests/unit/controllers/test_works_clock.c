@@ -126,7 +126,7 @@ static void test_our_own_clock_is_not_enough(void **state)
 {
     struct fleet *f = *state;
     lose_the_work(f);
-    f->time.mono += 2 * HOUR * SECOND;
+    f->time.mono += INT64_C(2) * HOUR * SECOND;
     fleet_settle(f);
     fleet_pass(f, 50 * MINUTE);
     assert_true(fleet_has(f, "clusterroles/r"));
@@ -171,7 +171,7 @@ static void test_repairs_at_any_time(void **state)
     fleet_start(f);
     fleet_manifests(f, "w", ROLE);
     fleet_settle(f);
-    static const int64_t jumps[] = {YEAR, -2 * YEAR, DAY};
+    static const int64_t jumps[] = {YEAR, INT64_C(-2) * YEAR, DAY};
     for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++) {
         jump(f, jumps[i]);
         assert_true(fake_remove(f->managed, fleet_path(f, "clusterroles/r")));
