@@ -50,8 +50,11 @@ account_of_agent() {
     echo "$SCRATCH/account.kubeconfig"
 }
 
-# refusals LOG USER: requests of it that were not allowed.
-refusals() { grep -E "msg=request .*user=$2 status=(401|403)" "$SCRATCH/$1.log" || true; }
+# refused_nothing LOG USER: there are requests of it in the log, and all were allowed.
+refused_nothing() {
+    grep -qE "msg=request .*user=$2 status=20[01]" "$SCRATCH/$1.log"
+    ! grep -E "msg=request .*user=$2 status=(401|403)" "$SCRATCH/$1.log"
+}
 
 role_work() { # NAME
     work cluster1 "$1" <<YAML
@@ -105,8 +108,8 @@ YAML
     hub delete managedserviceaccount pilot -n cluster1
     hub delete manifestwork enough -n cluster1
     one wait --for=delete clusterrole/enough --timeout=60s
-    [ -z "$(refusals one system:serviceaccount:reeve-system:reeve-agent)" ]
-    [ -z "$(refusals hub system:serviceaccount:cluster1:reeve-agent)" ]
+    refused_nothing one system:serviceaccount:reeve-system:reeve-agent
+    refused_nothing hub system:serviceaccount:cluster1:reeve-agent
     KUBECONFIG=$HUB run -0 "$REEVE" clusters list
     matches 'cluster1 +True +True +True +[0-9]+s +0/0 +[0-9]+[smh0-9]*'
 }
