@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: the roles and bindings of a server, as an index that can be asked: what who-can, why, matrix, tree and plan look at.
+ * Owns: the index, until rights_done.
+ * Threads: the main thread.
+ * Errors: those of the client; ERR_FORBIDDEN after command_needs of what was asked for.
+ *
+ * Read page by page: only the index is kept, so that 50,000 bindings take little room. */
+#pragma once
+
+#include "authz/explain.h"
+#include "cli/command.h"
+
+struct rights {
+    struct authz_index *index;
+    size_t n_roles, n_bindings;
+};
+
+/* All ClusterRoles and ClusterRoleBindings; Roles and RoleBindings of a namespace, or of all (empty). */
+int rights_load(struct command *c, str namespace, struct rights *ret, struct err *err);
+/* Of all other namespaces, too, after rights_load of one: near misses are everywhere. */
+int rights_load_rest(struct command *c, struct rights *r, struct err *err);
+void rights_done(struct rights *r);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: who is at the other end of our output: a terminal with colours, or a program; and talk, which goes to standard error.
+ * Owns: nothing.
+ * Threads: one; term_open reads the environment and the locale.
+ * Errors: none. */
+#pragma once
+
+#include "base/str.h"
+
+enum term_color { TERM_AUTO, TERM_ALWAYS, TERM_NEVER };
+extern const char *const term_colors[]; /* the words of --color */
+
+struct term {
+    bool has_color;      /* on standard output */
+    bool has_talk_color; /* on standard error */
+    bool is_live;        /* standard error is a terminal that can be redrawn: progress bars */
+    bool has_utf8;       /* else lines are drawn in ASCII */
+    bool is_quiet;       /* only errors are told */
+    unsigned verbosity;
+    unsigned width; /* columns of standard output; 80 when nobody knows */
+};
+
+/* NO_COLOR, TERM=dumb, COLUMNS and the locale count. */
+void term_open(struct term *t, enum term_color color, bool is_quiet, unsigned verbosity);
+
+enum term_style { STYLE_PLAIN, STYLE_GAIN, STYLE_LOSS, STYLE_WARN, STYLE_HEAD, STYLE_FAINT, STYLE_NAME };
+
+/* What switches a style on, on standard output; "" without colours. STYLE_PLAIN switches all off. */
+str term_style(const struct term *t, enum term_style style);
+/* text in a style, control characters shown instead of sent. */
+void term_add(struct buf *b, const struct term *t, enum term_style style, str text);
+
+/* A line of talk, unless it is to be quiet; a newline is added, control characters but for newlines are shown. */
+void term_say(const struct term *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "reeve plan: …", always. */
+void term_complain(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
