@@ -97,6 +97,7 @@ static int decide(struct task *t, struct err *err)
 {
     switch (t->request.op) {
     case OCI_BUILD:
+    case OCI_OPEN:
         t->format = format_of(t);
         return 0;
     case OCI_COPY:
@@ -138,7 +139,7 @@ static int enter(struct task *t, struct err *err)
     bool writes = r->op == OCI_COPY || r->op == OCI_BUILD;
     if (r->store.n)
         *vec_push(&t->arena, &read) = str_cstr(&t->arena, r->store);
-    if (r->op == OCI_BUILD)
+    if (r->op == OCI_BUILD || r->op == OCI_OPEN)
         *vec_push(&t->arena, &read) = str_cstr(&t->arena, r->directory);
     for (size_t i = 0; t->needs_registry && oci_registry_files[i]; i++)
         *vec_push(&t->arena, &read) = oci_registry_files[i];
@@ -155,7 +156,7 @@ static int enter(struct task *t, struct err *err)
     return sandbox_enter(&box, err);
 }
 
-/* ---- Pull: the files of a package, as lines. ---- */
+/* ---- Pull and open: the files of a package, as lines. ---- */
 
 static bool keeps(void *ctx, str path)
 {
@@ -187,10 +188,25 @@ static bool is_known(const struct task *t, str digest)
     return false;
 }
 
-static int emit_digest(struct task *t, const struct oci_digest *digest, struct err *err)
+static int emit_digest(struct task *t, const struct oci_digest *digest, uint64_t size, struct err *err)
 {
-    return emit_manifest(&t->emit, digest, oci_reference_normalize(&t->arena, &t->ref).text,
-                         t->is_from_store ? "store" : "registry", err);
+    const struct emit_image image = {
+        .digest = digest,
+        .reference = oci_reference_normalize(&t->arena, &t->ref).text,
+        .from = t->request.op == OCI_OPEN ? "directory"
+                : t->is_from_store        ? "store"
+                                          : "registry",
+        .size = size,
+    };
+    return emit_manifest(&t->emit, &image, err);
+}
+
+static uint64_t size_of(const struct oci_image *image)
+{
+    uint64_t sum = image->manifest.config.size;
+    for (size_t i = 0; i < image->manifest.n_layers; i++)
+        sum += image->manifest.layers[i].size; /* 256 times 2^40 at most */
+    return sum;
 }
 
 static int pull(struct task *t, struct oci_source *source, struct err *err)
@@ -208,10 +224,30 @@ static int pull(struct task *t, struct oci_source *source, struct err *err)
     bool known = is_known(t, oci_digest_format(&t->arena, &image.digest));
     if (!known && oci_image_read(&t->arena, source, &image, &wants, &limits, &files, err) < 0)
         return err->code;
-    int code = emit_digest(t, &image.digest, err); /* all of it was verified by now */
+    int code = emit_digest(t, &image.digest, size_of(&image), err); /* all of it was verified by now */
     for (size_t i = 0; !known && code == 0 && i < files.n; i++)
         code = emit_file(&t->emit, &files.p[i], err);
     return code < 0 ? code : emit_end(&t->emit, known, err);
+}
+
+static int collect(struct task *t, struct oci_build *ret, struct err *err)
+{
+    return oci_build_collect(&t->arena, str_cstr(&t->arena, t->request.directory), t->format, ret, err);
+}
+
+/* What a pull of what build would make of it says, word for word. */
+static int open_directory(struct task *t, struct err *err)
+{
+    struct oci_build build;
+    struct oci_digest digest;
+    uint64_t size;
+    if (collect(t, &build, err) < 0 || oci_build_measure(&build, &digest, &size, err) < 0)
+        return err->code;
+    int code = emit_digest(t, &digest, size, err);
+    for (size_t i = 0; code == 0 && i < build.n_files; i++)
+        if (keeps(NULL, build.files[i].path))
+            code = emit_file(&t->emit, &build.files[i], err);
+    return code < 0 ? code : emit_end(&t->emit, false, err);
 }
 
 /* ---- The others: only the digest is told. ---- */
@@ -219,7 +255,7 @@ static int pull(struct task *t, struct oci_source *source, struct err *err)
 static int build(struct task *t, struct oci_digest *ret, struct err *err)
 {
     struct oci_build build;
-    if (oci_build_collect(&t->arena, str_cstr(&t->arena, t->request.directory), t->format, &build, err) < 0)
+    if (collect(t, &build, err) < 0)
         return err->code;
     return oci_build_image(t->store, &build, &t->ref, ret, err);
 }
@@ -247,6 +283,8 @@ static int run(struct task *t, struct err *err)
     switch (t->request.op) {
     case OCI_PULL:
         return pull(t, source, err);
+    case OCI_OPEN:
+        return open_directory(t, err);
     case OCI_RESOLVE:
         code = resolve(t, source, &digest, err);
         break;
@@ -260,7 +298,7 @@ static int run(struct task *t, struct err *err)
         code = build(t, &digest, err);
         break;
     }
-    code = code < 0 ? code : emit_digest(t, &digest, err);
+    code = code < 0 ? code : emit_digest(t, &digest, 0, err);
     return code < 0 ? code : emit_end(&t->emit, false, err);
 }
 

@@ -19,14 +19,25 @@ enum {
 };
 
 /* ---- A layer: tar ─┬─► hash: the diff_id
- *                    └─► gzip ─► blob of the layout ---- */
+ *                    └─► gzip ─► blob of the layout, or only its digest ---- */
 
 struct layer {
     struct oci_hash *hash;
     z_stream gzip;
-    struct oci_blob_writer *writer;
+    struct oci_blob_writer *writer; /* NULL: nothing is written */
+    struct oci_hash *measured;      /* then, of the blob there would be */
+    uint64_t size;
     char out[ROOM];
 };
+
+static int take_packed(struct layer *y, str piece, struct err *err)
+{
+    if (y->writer)
+        return oci_blob_writer_add(y->writer, piece, err);
+    oci_hash_add(y->measured, piece);
+    y->size += piece.n;
+    return 0;
+}
 
 static int deflate_all(struct layer *y, str piece, int flush, struct err *err)
 {
@@ -37,7 +48,7 @@ static int deflate_all(struct layer *y, str piece, int flush, struct err *err)
         y->gzip.avail_out = ROOM;
         int code = deflate(&y->gzip, flush);
         assert(code != Z_STREAM_ERROR);
-        if ((code = oci_blob_writer_add(y->writer, (str){y->out, ROOM - y->gzip.avail_out}, err)) < 0)
+        if ((code = take_packed(y, (str){y->out, ROOM - y->gzip.avail_out}, err)) < 0)
             return code;
     } while (y->gzip.avail_out == 0);
     return 0;
@@ -121,6 +132,15 @@ static int pack(struct layer *y, const struct oci_build *build, struct err *err)
     return code;
 }
 
+static int finish_layer(struct layer *y, struct oci_descriptor *ret, struct err *err)
+{
+    if (y->writer)
+        return oci_blob_writer_finish(y->writer, &ret->digest, &ret->size, err);
+    ret->digest = oci_hash_finish(y->measured);
+    ret->size = y->size;
+    return 0;
+}
+
 static int put_layer(struct oci_layout *l, const struct oci_build *build, struct oci_descriptor *ret,
                      struct oci_digest *ret_diff_id, struct err *err)
 {
@@ -129,13 +149,15 @@ static int put_layer(struct oci_layout *l, const struct oci_build *build, struct
         abort();
     ret->media_type = S(OCI_TYPE_LAYER_GZIP);
     y->hash = oci_hash_new(OCI_SHA256);
-    int code = oci_blob_writer_open(l, OCI_SHA256, &y->writer, err);
+    y->measured = l ? NULL : oci_hash_new(OCI_SHA256);
+    int code = l ? oci_blob_writer_open(l, OCI_SHA256, &y->writer, err) : 0;
     if (code == 0 && (code = pack(y, build, err)) == 0)
-        code = oci_blob_writer_finish(y->writer, &ret->digest, &ret->size, err);
+        code = finish_layer(y, ret, err);
     if (code == 0)
         *ret_diff_id = oci_hash_finish(y->hash);
     oci_blob_writer_free(y->writer);
     oci_hash_free(y->hash);
+    oci_hash_free(y->measured);
     free(y);
     return code;
 }
@@ -157,6 +179,10 @@ static int put_json(struct oci_layout *l, struct arena *a, const struct json *v,
     struct buf text = {.arena = a};
     json_encode(&text, v, 0);
     ret->size = text.n;
+    if (l == NULL) {
+        ret->digest = oci_digest_of(OCI_SHA256, buf_str(&text));
+        return 0;
+    }
     return oci_layout_put_bytes(l, OCI_SHA256, buf_str(&text), &ret->digest, err);
 }
 
@@ -211,12 +237,12 @@ static int check_limits(const struct oci_build *build, struct err *err)
     return 0;
 }
 
-int oci_build_image(struct oci_layout *l, const struct oci_build *build, const struct oci_reference *ref,
-                    struct oci_digest *ret, struct err *err)
+/* l: NULL, nothing is put anywhere. ret_size: bytes of config and layer. */
+static int make(struct oci_layout *l, const struct oci_build *build, struct oci_descriptor *ret, uint64_t *ret_size,
+                struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    struct oci_descriptor layer = {0}, config = {.media_type = S(OCI_TYPE_CONFIG)},
-                          manifest = {.media_type = S(OCI_TYPE_MANIFEST)};
+    struct oci_descriptor layer = {0}, config = {.media_type = S(OCI_TYPE_CONFIG)};
     struct oci_digest diff_id;
     int code;
     if ((code = check_limits(build, err)) < 0 || (code = put_layer(l, build, &layer, &diff_id, err)) < 0)
@@ -225,8 +251,28 @@ int oci_build_image(struct oci_layout *l, const struct oci_build *build, const s
     if ((code = put_json(l, &scratch, &doc, &config, err)) < 0)
         return code;
     doc = manifest_of(&scratch, build, &config, &layer);
-    if ((code = put_json(l, &scratch, &doc, &manifest, err)) < 0 || (code = oci_layout_set(l, ref, &manifest, err)) < 0)
+    *ret = (struct oci_descriptor){.media_type = S(OCI_TYPE_MANIFEST)};
+    *ret_size = config.size + layer.size;
+    return put_json(l, &scratch, &doc, ret, err);
+}
+
+int oci_build_image(struct oci_layout *l, const struct oci_build *build, const struct oci_reference *ref,
+                    struct oci_digest *ret, struct err *err)
+{
+    struct oci_descriptor manifest;
+    uint64_t size;
+    int code = make(l, build, &manifest, &size, err);
+    if (code < 0 || (code = oci_layout_set(l, ref, &manifest, err)) < 0)
         return code;
     *ret = manifest.digest;
     return 0;
+}
+
+int oci_build_measure(const struct oci_build *build, struct oci_digest *ret, uint64_t *ret_size, struct err *err)
+{
+    struct oci_descriptor manifest;
+    int code = make(NULL, build, &manifest, ret_size, err);
+    if (code == 0)
+        *ret = manifest.digest;
+    return code;
 }

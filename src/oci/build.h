@@ -32,3 +32,5 @@ int oci_build_collect(struct arena *a, const char *path, enum oci_format format,
 /* Puts layer, config and manifest into the layout, and the name. */
 int oci_build_image(struct oci_layout *l, const struct oci_build *build, const struct oci_reference *ref,
                     struct oci_digest *ret, struct err *err);
+/* Which digest that would have, and how many bytes of config and layer. Nothing is written. */
+int oci_build_measure(const struct oci_build *build, struct oci_digest *ret, uint64_t *ret_size, struct err *err);

@@ -35,13 +35,13 @@ static void begin_file(struct emit *p, str path, const char *member)
     buf_fmt(&p->pending, ",\"%s\":", member);
 }
 
-int emit_manifest(struct emit *p, const struct oci_digest *digest, str reference, const char *from, struct err *err)
+int emit_manifest(struct emit *p, const struct emit_image *image, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     buf_fmt(&p->pending, "{\"manifest\":{\"digest\":\"%.*s\",\"from\":\"%s\",\"reference\":",
-            STR(oci_digest_format(&scratch, digest)), from);
-    json_encode_str(&p->pending, reference);
-    buf_add_str(&p->pending, S("}}"));
+            STR(oci_digest_format(&scratch, image->digest)), image->from);
+    json_encode_str(&p->pending, image->reference);
+    buf_fmt(&p->pending, ",\"size\":%llu}}", (unsigned long long)image->size);
     return end_line(p, err);
 }
 

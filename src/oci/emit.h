@@ -16,8 +16,15 @@ struct emit {
     size_t files; /* so far */
 };
 
-/* from: "store" or "registry". */
-int emit_manifest(struct emit *p, const struct oci_digest *digest, str reference, const char *from, struct err *err);
+/* What the lines are of. */
+struct emit_image {
+    const struct oci_digest *digest;
+    str reference;
+    const char *from; /* "store", "registry", "directory" */
+    uint64_t size;    /* bytes of config and layers; 0: nobody has counted them */
+};
+
+int emit_manifest(struct emit *p, const struct emit_image *image, struct err *err);
 /* A line for each document of it. */
 int emit_yaml(struct emit *p, str path, str text, const struct yaml_each_limits *limits, struct err *err);
 int emit_text(struct emit *p, str path, str text, struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: one run of reeve-fetch for somebody who waits at a terminal: build, push, copy, resolve. Nothing is cached.
- * Owns: nothing beyond the call.
+/* What: one run of reeve-fetch for somebody who waits at a terminal. Nothing is cached.
+ * Owns: nothing beyond the call; an entry is the caller's.
  * Threads: any; blocks.
  * Errors: as fetch_pull. */
 #pragma once
@@ -8,6 +8,17 @@
 #include "oci/digest.h"
 #include "oci/request.h"
 
-/* program may be NULL: the one installed with this program. */
+/* Build, push, copy, resolve. program may be NULL: the one installed with this program. */
 int fetch_op(const char *program, const struct oci_request *request, struct oci_digest *ret,
              struct fetch_failure *failure, struct err *err);
+
+struct fetch_lines {
+    struct oci_digest digest;
+    uint64_t size;             /* bytes of config and layers; 0: not known */
+    bool is_from_store;        /* else from a registry, or the directory */
+    struct fetch_entry *entry; /* to be closed; kept in memory */
+};
+
+/* Pull, open: the lines of the package (fetch.h), as they are in the cache of a fetcher. */
+int fetch_op_lines(const char *program, const struct oci_request *request, struct fetch_lines *ret,
+                   struct fetch_failure *failure, struct err *err);

@@ -37,6 +37,9 @@ static int take_manifest(struct lines *l, const struct json *o, struct err *err)
     const struct json *manifest = json_get(o, S("manifest"));
     if (!oci_digest_parse(json_get_text(manifest, S("digest")), &l->digest))
         return nonsense(err, "no digest in its first line");
+    int64_t size;
+    if (json_to_int(json_get(manifest, S("size")), &size) && size > 0)
+        l->size = (uint64_t)size;
     l->is_from_store = str_eq(json_get_text(manifest, S("from")), S("store"));
     l->state = LINES_BODY;
     return 0;

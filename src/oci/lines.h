@@ -21,6 +21,7 @@ struct lines {
     enum lines_state state;
     struct oci_digest digest; /* from the first line on */
     bool is_from_store;       /* the local store had it */
+    uint64_t size;            /* bytes of the image, as the child says; 0: it does not */
     bool is_known;            /* it was among those we have: there is no body */
     size_t files, lines;
     uint64_t bytes;

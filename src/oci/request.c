@@ -3,8 +3,8 @@
 
 #include "json/json.h"
 
-static const char *const ops[] = {
-    [OCI_PULL] = "pull", [OCI_RESOLVE] = "resolve", [OCI_COPY] = "copy", [OCI_PUSH] = "push", [OCI_BUILD] = "build"};
+static const char *const ops[] = {[OCI_PULL] = "pull", [OCI_RESOLVE] = "resolve", [OCI_COPY] = "copy",
+                                  [OCI_PUSH] = "push", [OCI_BUILD] = "build",     [OCI_OPEN] = "open"};
 static const char *const policies[] = {
     [FETCH_IF_NOT_PRESENT] = "IfNotPresent", [FETCH_ALWAYS] = "Always", [FETCH_NEVER] = "Never"};
 

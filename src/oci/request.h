@@ -17,6 +17,7 @@ enum oci_op {
     OCI_COPY,    /* from a registry into the store */
     OCI_PUSH,    /* from the store to a registry */
     OCI_BUILD,   /* from a directory into the store */
+    OCI_OPEN,    /* a directory to standard output, as if it had been built and pulled */
 };
 
 struct oci_request {
@@ -24,7 +25,7 @@ struct oci_request {
     enum fetch_policy policy;
     str reference;
     str store;     /* a directory; empty: none */
-    str directory; /* of what to build */
+    str directory; /* of what to build or open */
     str ca_file;   /* empty: the system's */
     VEC(str) auths;
     VEC(struct fetch_mirror) mirrors;

@@ -127,6 +127,35 @@ static void registry(void **state)
     assert_true(oci_digest_eq(&whole, &inner));
 }
 
+/* What is only measured has the digest that building it gives, and leaves nothing in any store. */
+static void measured(void **state)
+{
+    static const enum oci_format formats[] = {OCI_FORMAT_REGISTRY, OCI_FORMAT_XPKG};
+    struct place *p = *state;
+    struct oci_build build;
+    struct oci_digest digest;
+    struct oci_manifest index;
+    struct err err;
+    uint64_t size = 0;
+    write_file(p, "tree/.registry/app.yaml", "title: x\n");
+    write_file(p, "tree/crossplane.yaml", "kind: Provider\n");
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(oci_build_collect(&p->arena, path_of(p, "tree"), formats[i], &build, &err), 0);
+        assert_int_equal(oci_build_measure(&build, &digest, &size, &err), 0);
+        assert_true(size > 100);
+        assert_false(oci_layout_has_blob(p->layout, &digest, size));
+        struct oci_digest built = must_build(p, "tree", formats[i]);
+        assert_true(oci_digest_eq(&digest, &built));
+        struct oci_image image;
+        struct oci_reference ref;
+        assert_int_equal(oci_reference_parse(S("acme/wp:1"), &ref, &err), 0);
+        assert_int_equal(oci_image_open(&p->arena, oci_layout_source(p->layout), &ref, &image, &err), 0);
+        assert_int_equal(image.manifest.config.size + image.manifest.layers[0].size, size);
+    }
+    assert_int_equal(oci_layout_list(p->layout, &p->arena, &index, &err), 0);
+    assert_int_equal(index.n_layers, 1);
+}
+
 static void same_tree_same_image(void **state)
 {
     struct place *p = *state;
@@ -244,8 +273,8 @@ static void paths_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(registry),     TEST(same_tree_same_image), TEST(long_paths),          TEST(xpkg_of_one_file),
-        TEST(xpkg_of_many), TEST(trees_that_are_none),  TEST(paths_that_are_none),
+        TEST(registry),         TEST(measured),     TEST(same_tree_same_image), TEST(long_paths),
+        TEST(xpkg_of_one_file), TEST(xpkg_of_many), TEST(trees_that_are_none),  TEST(paths_that_are_none),
     };
     return cmocka_run_group_tests_name("build", tests, NULL, NULL);
 }

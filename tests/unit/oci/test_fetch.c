@@ -3,6 +3,7 @@
 #include "oci/fetch.h"
 
 #include "base/arena.h"
+#include "oci/fetch_op.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -638,6 +639,48 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* ---- Somebody at a terminal: no cache. ---- */
+
+static struct outcome open_directory(struct fetch_lines *lines)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct outcome o = {0};
+    struct err err;
+    struct oci_request request = {
+        .op = OCI_OPEN, .reference = S("acme/wp"), .directory = S("/srv"), .timeout_ns = INT64_C(60000000000)};
+    o.code = fetch_op_lines(path_of(&a, "fetch"), &request, lines, &o.failure, &err);
+    if (o.code < 0) {
+        (void)snprintf(o.text, sizeof o.text, "%s", err.msg);
+        return o;
+    }
+    (void)snprintf(o.digest, sizeof o.digest, "%.*s", STR(oci_digest_format(&a, &lines->digest)));
+    read_entry(lines->entry, &o);
+    fetch_entry_close(lines->entry);
+    return o;
+}
+
+static void lines_without_a_cache(void **state)
+{
+    struct fetch_lines lines;
+    child_does("echo '{\"manifest\":{\"digest\":\"sha256:" ONES "\",\"size\":77}}'; text one; text two; end 2");
+    struct outcome o = open_directory(&lines);
+    assert_int_equal(o.code, 0);
+    assert_string_equal(o.digest, "sha256:" ONES);
+    assert_string_equal(o.text, "{\"path\":\"a\",\"text\":\"one\"};{\"path\":\"a\",\"text\":\"two\"};");
+    assert_int_equal(lines.size, 77);
+    child_does("manifest " ONES "; end 0");
+    o = open_directory(&lines);
+    assert_int_equal(o.code, 0);
+    assert_string_equal(o.text, "");
+    child_does("manifest " ONES "; text one; exit 3");
+    o = open_directory(&lines);
+    assert_int_equal(o.code, ERR_UNAVAILABLE);
+    child_does("echo '{\"error\":{\"reason\":\"InvalidPackage\",\"message\":\"a is a link\"}}'");
+    o = open_directory(&lines);
+    assert_int_equal(o.code, ERR_INVALID);
+    assert_string_equal(o.text, "a is a link");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -664,6 +707,7 @@ int main(void)
         TEST(links_are_no_entries),
         TEST(what_was_not_used_for_longest_goes_first),
         TEST(what_writers_left_behind_is_swept_away),
+        TEST(lines_without_a_cache),
     };
     return cmocka_run_group_tests_name("fetch", tests, NULL, NULL);
 }
