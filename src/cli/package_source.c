@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/package_source.h"
+
+#include "cli/data_dir.h"
+#include "oci/fetch_op.h"
+#include "oci/reference.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { AUTH_MAX = 1024 * 1024, AUTH_PIECE = 16 * 1024 };
+
+/* ---- Flags. ---- */
+
+static int read_mirrors(struct command *c, const struct package_flags *flags, struct oci_request *r, struct err *err)
+{
+    vec_each(&flags->mirrors, text)
+    {
+        struct fetch_mirror m;
+        if (!str_cut(*text, '=', &m.prefix, &m.location) || m.prefix.n == 0 || m.location.n == 0)
+            return err_set(err, ERR_BAD_REQUEST, "--mirror %.*s: say FROM=TO", STR(*text));
+        *vec_push(&c->arena, &r->mirrors) = m;
+    }
+    return 0;
+}
+
+static int read_ports(struct command *c, const struct package_flags *flags, struct oci_request *r, struct err *err)
+{
+    vec_each(&flags->ports, text)
+    {
+        uint64_t port;
+        if (!str_to_uint64(*text, &port) || port == 0 || port > UINT16_MAX)
+            return err_set(err, ERR_BAD_REQUEST, "--allow-port %.*s: say a number from 1 to 65535", STR(*text));
+        *vec_push(&c->arena, &r->ports) = (uint16_t)port;
+    }
+    return 0;
+}
+
+static int read_auth(struct command *c, str file, struct oci_request *r, struct err *err)
+{
+    struct buf b = {.arena = &c->arena};
+    const char *path = str_cstr(&c->arena, file);
+    ssize_t n = 1;
+    if (file.n == 0)
+        return 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "open %s: %m", path);
+    while (n > 0 && b.n <= AUTH_MAX) {
+        buf_grow(&b, AUTH_PIECE);
+        n = read(fd, b.p + b.n, b.cap - b.n);
+        b.n += n > 0 ? (size_t)n : 0;
+    }
+    int code = n < 0 ? err_set(err, ERR_IO, "read %s: %m", path) : 0;
+    close(fd);
+    if (b.n > AUTH_MAX)
+        code = err_set(err, ERR_TOO_LARGE, "%s is too large", path);
+    *vec_push(&c->arena, &r->auths) = buf_str(&b);
+    return code;
+}
+
+static int find_store(struct command *c, const struct package_flags *flags, str *ret, struct err *err)
+{
+    const char *data_dir = str_cstr(&c->arena, flags->data_dir);
+    *ret = flags->store;
+    if (ret->n)
+        return 0;
+    if (flags->data_dir.n == 0 && cli_data_dir(&c->arena, &data_dir, err) < 0)
+        return err->code;
+    *ret = str_fmt(&c->arena, "%s/packages/store", data_dir);
+    return 0;
+}
+
+int package_request(struct command *c, const struct package_flags *flags, struct oci_request *ret, struct err *err)
+{
+    struct oci_request r = {.policy = FETCH_ALWAYS, .ca_file = flags->ca_file, .timeout_ns = c->timeout_ns};
+    if (read_mirrors(c, flags, &r, err) < 0 || read_ports(c, flags, &r, err) < 0 ||
+        read_auth(c, flags->auth_file, &r, err) < 0 || find_store(c, flags, &r.store, err) < 0)
+        return err->code;
+    *ret = r;
+    return 0;
+}
+
+/* ---- What a word means. ---- */
+
+bool package_is_directory(const char *what)
+{
+    struct stat st;
+    str s = str_of(what);
+    if (str_eq(s, S(".")) || str_eq(s, S("..")) || str_has_prefix(s, S("/")) || str_has_prefix(s, S("./")) ||
+        str_has_prefix(s, S("../")))
+        return true;
+    return stat(what, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* "My Package_" → "my-package": the last part of a path, as a name that an image may have. */
+static str name_of(struct arena *a, const char *directory)
+{
+    char whole[PATH_MAX];
+    struct buf name = {.arena = a};
+    str path = realpath(directory, whole) ? str_of(whole) : str_of(directory);
+    size_t at = path.n;
+    while (at && path.p[at - 1] != '/')
+        at--;
+    str base = str_lower(a, str_from(path, at));
+    for (size_t i = 0; i < base.n && name.n < OCI_PATH_MAX / 2; i++) {
+        char c = base.p[i];
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+            buf_add_char(&name, c);
+        else if (name.n && name.p[name.n - 1] != '-')
+            buf_add_char(&name, '-');
+    }
+    while (name.n && name.p[name.n - 1] == '-')
+        name.n--;
+    return name.n ? buf_str(&name) : S("package");
+}
+
+static int name_image(struct command *c, const char *what, str tag, struct package_source *s, struct err *err)
+{
+    struct oci_reference ref;
+    if (!s->is_directory)
+        s->reference = str_of(what);
+    else
+        s->reference = tag.n ? tag : name_of(&c->arena, what);
+    if (oci_reference_parse(s->reference, &ref, err) == 0)
+        return 0;
+    err->code = ERR_BAD_REQUEST;
+    if (!s->is_directory)
+        return err_wrap(err, "\"%s\" is neither a directory nor an image", what);
+    return err->code;
+}
+
+/* ---- Opening. ---- */
+
+/* A child that was taken over could bring something else than it was sent for. */
+static int check_digest(struct command *c, const struct package_source *s, const struct fetch_lines *lines,
+                        struct err *err)
+{
+    struct oci_reference ref;
+    if (oci_reference_parse(s->reference, &ref, err) < 0)
+        return err->code;
+    if (!s->is_directory && ref.digest.n && !str_eq(ref.digest, oci_digest_format(&c->arena, &lines->digest)))
+        return err_set(err, ERR_INVALID, "reeve-fetch brought another digest than it was sent for");
+    return 0;
+}
+
+int package_source_open(struct command *c, const struct package_flags *flags, const char *what, str tag,
+                        struct package_source *ret, struct err *err)
+{
+    struct package_source s = {.is_directory = package_is_directory(what)};
+    struct oci_request request;
+    struct fetch_lines lines;
+    struct fetch_failure failure;
+    *ret = (struct package_source){0};
+    if (name_image(c, what, tag, &s, err) < 0 || package_request(c, flags, &request, err) < 0)
+        return err->code;
+    request.op = s.is_directory ? OCI_OPEN : OCI_PULL;
+    request.policy = FETCH_IF_NOT_PRESENT;
+    request.reference = s.reference;
+    request.directory = s.is_directory ? str_of(what) : (str){0};
+    if (fetch_op_lines(NULL, &request, &lines, &failure, err) < 0) {
+        if (err->code == ERR_UNAVAILABLE)
+            err->code = ERR_IO; /* nobody is to take it for the API server's */
+        return s.is_directory ? err->code : err_wrap(err, "%s", what);
+    }
+    if (check_digest(c, &s, &lines, err) < 0) {
+        fetch_entry_close(lines.entry);
+        return err->code;
+    }
+    s.is_from_store = lines.is_from_store;
+    s.size = lines.size;
+    if (package_load(content_of_entry(lines.entry), s.reference, &s.package, err) < 0)
+        return err_wrap(err, "%s", what);
+    *ret = s;
+    return 0;
+}
+
+void package_source_close(struct package_source *s)
+{
+    package_unref(s->package);
+    *s = (struct package_source){0};
+}
