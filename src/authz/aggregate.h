@@ -84,3 +84,9 @@ bool aggregate_index_rules(const struct aggregate_index *ix, struct arena *a, st
  * be written. As aggregate_merge, at the cost of what is selected. Lent until the index changes. */
 struct rules aggregate_index_select(struct aggregate_index *ix, struct arena *a, str name,
                                     struct aggregate_selectors selectors);
+
+typedef void aggregate_pick_fn(void *ctx, str role, str selector);
+/* Every role that an aggregate selects, in the order in which it merges them; one that several of its selectors select comes as often,
+ * the aggregate itself never. A selector is its canonical text ("a=b,c"; empty: it selects everything). Lent until the index
+ * changes. False when there is no aggregate of this name. */
+bool aggregate_index_picks(const struct aggregate_index *ix, str name, aggregate_pick_fn *fn, void *ctx);

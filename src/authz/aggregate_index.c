@@ -257,6 +257,20 @@ struct rules aggregate_index_select(struct aggregate_index *ix, struct arena *a,
     return rules;
 }
 
+bool aggregate_index_picks(const struct aggregate_index *ix, str name, aggregate_pick_fn *fn, void *ctx)
+{
+    const struct agg_role *role = map_get(&ix->roles, name);
+    if (!role || !role->is_aggregate)
+        return false;
+    for (size_t i = 0; i < role->n_uses; i++) {
+        const struct agg_selector *s = role->uses[i].selector;
+        for (size_t k = 0; k < s->n; k++)
+            if (s->members[k].role != role)
+                fn(ctx, s->members[k].role->name, s->text);
+    }
+    return true;
+}
+
 void aggregate_index_free(struct aggregate_index *ix)
 {
     if (ix == NULL)

@@ -6,6 +6,7 @@
  * delete NAME…: they are deleted.
  * expect changes: the aggregates that must be stored anew after all this, each with its rules below it. They are stored.
  * expect rules NAME: the rules of a role.
+ * expect picks NAME: the roles that an aggregate selects, and by which selector.
  * expect error: what was wrong with the last ClusterRole that was put.
  * merge NAME: what Kubernetes' controller would make of the rules that the roles have now; then expect its rules.
  *
@@ -230,6 +231,11 @@ static str changes(struct state *s, const struct case_section *at)
     return buf_str(&text);
 }
 
+static void show_pick(void *ctx, str role, str selector)
+{
+    buf_fmt(ctx, "%.*s by %.*s\n", STR(role), STR(selector.n ? selector : S("everything")));
+}
+
 static str answer(struct state *s, const struct case_section *expect)
 {
     struct buf text = {.arena = s->c->arena};
@@ -239,6 +245,8 @@ static str answer(struct state *s, const struct case_section *expect)
         return changes(s, expect);
     if (str_eq(what, S("error")))
         return s->error;
+    if (str_eq(what, S("picks")))
+        return aggregate_index_picks(s->ix, name, show_pick, &text) ? buf_str(&text) : S("no such aggregate");
     if (str_eq(what, S("rules")) && !aggregate_index_rules(s->ix, s->c->arena, name, &s->merged))
         return S("no such ClusterRole");
     show_rules(&text, "", s->merged);
