@@ -134,6 +134,8 @@ struct explain_axes {
 /* One cell for each resource and verb, resource by resource. */
 const enum explain_cell *explain_matrix(struct arena *a, const struct authz_index *ix, const struct authz_identity *who,
                                         str namespace, const struct explain_axes *axes);
+/* The same of rules alone, as a review of rules tells them. */
+const enum explain_cell *explain_matrix_of(struct arena *a, struct rules rules, const struct explain_axes *axes);
 
 /* ---- As text. (explain_text.c) ---- */
 

@@ -64,12 +64,30 @@ struct explain_rules explain_rules_for(struct arena *a, const struct authz_index
     };
 }
 
-static enum explain_cell judge(const struct authz_index *ix, const struct authz_identity *who,
-                               const struct authz_attributes *what, struct rules rules)
+/* With index and identity they decide, without the rules do. */
+struct judge {
+    const struct authz_index *ix;
+    const struct authz_identity *who;
+    struct rules rules;
+};
+
+static bool allows(const struct judge *j, const struct authz_attributes *what)
 {
-    if (authz_check(ix, who, what, NULL).allowed)
+    if (j->ix)
+        return authz_check(j->ix, j->who, what, NULL).allowed;
+    rules_each(j->rules, rule)
+    {
+        if (rule_matches(rule, what))
+            return true;
+    }
+    return false;
+}
+
+static enum explain_cell judge(const struct judge *j, const struct authz_attributes *what)
+{
+    if (allows(j, what))
         return CELL_YES;
-    rules_each(rules, rule)
+    rules_each(j->rules, rule)
     {
         if (rule_matches_verb(rule, what->verb) && rule_matches_group(rule, what->group) &&
             rule_matches_resource(rule, what->resource, what->subresource))
@@ -78,11 +96,9 @@ static enum explain_cell judge(const struct authz_index *ix, const struct authz_
     return CELL_NO;
 }
 
-const enum explain_cell *explain_matrix(struct arena *a, const struct authz_index *ix, const struct authz_identity *who,
-                                        str namespace, const struct explain_axes *axes)
+static const enum explain_cell *fill(struct arena *a, const struct judge *j, str namespace,
+                                     const struct explain_axes *axes)
 {
-    struct arena scratch ARENA_SCOPE = {0};
-    struct rules rules = explain_rules_for(&scratch, ix, who, namespace).resource_rules;
     enum explain_cell *cells = ARENA_ARRAY(a, enum explain_cell, arena_array_size(axes->n_resources, axes->verbs.n));
     size_t n = 0;
     for (size_t i = 0; i < axes->n_resources; i++) {
@@ -96,8 +112,21 @@ const enum explain_cell *explain_matrix(struct arena *a, const struct authz_inde
         strs_each(axes->verbs, verb)
         {
             what.verb = *verb;
-            cells[n++] = judge(ix, who, &what, rules);
+            cells[n++] = judge(j, &what);
         }
     }
     return cells;
+}
+
+const enum explain_cell *explain_matrix(struct arena *a, const struct authz_index *ix, const struct authz_identity *who,
+                                        str namespace, const struct explain_axes *axes)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct judge j = {ix, who, explain_rules_for(&scratch, ix, who, namespace).resource_rules};
+    return fill(a, &j, namespace, axes);
+}
+
+const enum explain_cell *explain_matrix_of(struct arena *a, struct rules rules, const struct explain_axes *axes)
+{
+    return fill(a, &(struct judge){.rules = rules}, (str){0}, axes);
 }

@@ -5,7 +5,8 @@
  *     a USER "-" has no name. Options: -n NAMESPACE --groups=a,b --subresource=log.
  * "when who-can VERB TYPE[/NAME]": who can do that?
  * "when rules-for USER": what a SelfSubjectRulesReview answers.
- * "when matrix USER VERB,VERB TYPE,TYPE": resources x verbs; "names" means some objects only.
+ * "when matrix USER VERB,VERB TYPE,TYPE": resources x verbs; "names" means some objects only. The rules that the user has must
+ *     tell the same by themselves, but for system:masters.
  * expect: the explanation.
  */
 #include "authz/explain.h"
@@ -91,6 +92,10 @@ static void answer_matrix(struct buf *b, const struct authz_index *ix, const str
         str_cut(types.p[i], '.', &resources[i].resource, &resources[i].group);
     axes.resources = resources;
     const enum explain_cell *cells = explain_matrix(q->arena, ix, &id, q->namespace, &axes);
+    struct rules rules = explain_rules_for(q->arena, ix, &id, q->namespace).resource_rules;
+    const enum explain_cell *by_rules = explain_matrix_of(q->arena, rules, &axes);
+    if (!authz_is_master(&id) && memcmp(cells, by_rules, types.n * axes.verbs.n * sizeof *cells) != 0)
+        buf_fmt(b, "the rules tell something else\n");
     for (size_t i = 0; i < types.n; i++) {
         buf_add_str(b, types.p[i]);
         for (size_t k = 0; k < axes.verbs.n; k++)
