@@ -173,6 +173,7 @@ struct client_delete_options {
     str uid, version;   /* preconditions; empty: none */
     str label_selector; /* of a collection */
     bool is_collection; /* ref has no name: all of them */
+    bool dry_run;       /* the server checks and answers, and deletes nothing */
 };
 
 int client_delete(struct client *c, struct arena *a, const struct client_ref *ref,

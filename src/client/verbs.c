@@ -144,6 +144,8 @@ static struct json delete_options(struct arena *a, const struct client_delete_op
         json_add(a, &preconditions, S("resourceVersion"), json_str(options->version));
     if (preconditions.n)
         json_add(a, &body, S("preconditions"), preconditions);
+    if (options->dry_run)
+        json_push(a, json_add(a, &body, S("dryRun"), json_arr()), json_str(S("All")));
     return body;
 }
 
