@@ -32,10 +32,11 @@ struct progress {
     const struct term *term;
     struct progress_step *steps;
     size_t n;
-    size_t drawn;      /* private, as all below: lines of ours on the terminal */
-    unsigned turn;     /* of what moves */
-    int64_t drawn_at;  /* monotonic */
-    uint64_t finished; /* steps that were over when it was drawn: such a change is drawn at once, others in their time */
+    size_t drawn;     /* private, as all below: lines of ours on the terminal */
+    unsigned turn;    /* of what moves */
+    int64_t drawn_at; /* monotonic */
+    uint64_t
+        finished; /* steps that were over when it was drawn: such a change is drawn at once, others in their time */
 };
 
 /* May be called thousands of times a second. */
