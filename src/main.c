@@ -2,103 +2,32 @@
 /* Composition root: finds the command named on the command line and hands over to it. */
 #include "agent/agent.h"
 #include "cli/cli.h"
+#include "cli/flags.h"
+#include "cli/help.h"
 #include "manager/manager.h"
 #include "up/up.h"
 
 #include <stdio.h>
 #include <string.h>
 
-struct command {
+struct verb {
     const char *name;
-    const char *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the command's own name; returns the exit code */
 };
 
 static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);
 
-static const struct command commands[] = {
-    {"agent", "deliver a hub's grants to this cluster", agent_run},
-    {"check", "say what is wrong with objects in files", cli_check},
-    {"clusters", "add, list and remove the clusters of a hub", cli_clusters},
-    {"help", "show this text", run_help},
-    {"manager", "run controllers against any Kubernetes", manager_run},
-    {"package", "build, push and pull packages", cli_package},
-    {"up", "run a control plane on this machine", up_run},
-    {"version", "show the version", run_version},
+/* By name. What each is for stands in its page of the manual. */
+static const struct verb commands[] = {
+    {"agent", agent_run}, {"check", cli_check},     {"clusters", cli_clusters},
+    {"help", run_help},   {"manager", manager_run}, {"package", cli_package},
+    {"up", up_run},       {"version", run_version},
 };
 
-enum {
-    COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]),
-    WORD_MAX = 32, /* longer words are not compared with command names */
-};
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
-static int run_help(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    puts("Reeve, a permission-first control plane that speaks the Kubernetes API.\n"
-         "\n"
-         "Usage: reeve COMMAND [ARGUMENT]...\n"
-         "       reeve --help | --version\n"
-         "\n"
-         "Commands:");
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
-    return CLI_OK;
-}
-
-static int run_version(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    puts("reeve " REEVE_VERSION);
-    return CLI_OK;
-}
-
-static size_t min3(size_t a, size_t b, size_t c)
-{
-    size_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Levenshtein distance of two words of at most WORD_MAX bytes, one row of the matrix at a time. */
-static size_t word_distance(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-    size_t row[WORD_MAX + 1];
-    for (size_t j = 0; j <= b_len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a_len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_len; j++) {
-            size_t above = row[j];
-            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[b_len];
-}
-
-/* The command a mistyped word most likely meant, or NULL when none is near. */
-static const struct command *command_nearest(const char *word)
-{
-    size_t len = strnlen(word, WORD_MAX + 1);
-    if (len > WORD_MAX)
-        return NULL;
-    const struct command *nearest = NULL;
-    size_t best = len / 3 + 2; /* distances below this are near: one slip in a short word, more in a long one */
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        size_t distance = word_distance(word, len, commands[i].name, strlen(commands[i].name));
-        if (distance < best) {
-            best = distance;
-            nearest = &commands[i];
-        }
-    }
-    return nearest;
-}
-
-static const struct command *command_find(const char *word)
+static const struct verb *command_find(const char *word)
 {
     if (!strcmp(word, "--help") || !strcmp(word, "-h"))
         word = "help";
@@ -112,20 +41,42 @@ static const struct command *command_find(const char *word)
 
 static int command_unknown(const char *word)
 {
-    const struct command *nearest = command_nearest(word);
-    fprintf(stderr, "reeve: unknown command \"%s\"", word);
+    const char *names[COMMAND_COUNT + 1] = {NULL};
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i].name;
+    const char *nearest = flags_nearest(word, names);
+    fprintf(stderr, "%s: unknown command \"%s\"", help_program(), word);
     if (nearest)
-        fprintf(stderr, ", did you mean \"%s\"?", nearest->name);
-    fputs("\nRun \"reeve --help\" for the list of commands.\n", stderr);
+        fprintf(stderr, ", did you mean \"%s\"?", nearest);
+    fprintf(stderr, "\nRun \"%s --help\" for the list of commands.\n", help_program());
     return CLI_USAGE;
+}
+
+static int run_help(int argc, char **argv)
+{
+    const struct help_page *page = help_find(argc > 1 ? argv[1] : "");
+    if (page == NULL)
+        return command_unknown(argv[1]);
+    help_print(page);
+    return CLI_OK;
+}
+
+static int run_version(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    puts("reeve " REEVE_VERSION);
+    return CLI_OK;
 }
 
 int main(int argc, char **argv)
 {
-    const struct command *command = argc > 1 ? command_find(argv[1]) : command_find("help");
+    char help[] = "help", *none[] = {help, NULL};
+    help_set_program(argc > 0 ? argv[0] : "reeve");
+    const struct verb *command = command_find(argc > 1 ? argv[1] : "help");
     if (!command)
         return command_unknown(argv[1]);
-    int code = argc > 1 ? command->run(argc - 1, argv + 1) : command->run(argc, argv);
+    int code = argc > 1 ? command->run(argc - 1, argv + 1) : command->run(1, none);
     if (fflush(stdout) || ferror(stdout)) { /* a full disk or closed pipe must not look like success */
         perror("reeve: write to standard output");
         return code ? code : CLI_FAILED;

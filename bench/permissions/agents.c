@@ -273,7 +273,8 @@ static void agent_init(struct agents *all, struct links *l, size_t i, const stru
                                     .random = random_system,
                                     .version = S("bench")};
     bench_must(https_new(all->server->loop, &g->config, &options, &transport, &err) == 0, err.msg);
-    g->client = client_new(&(struct client_options){all->server->loop, transport, random_system});
+    g->client = client_new(
+        &(struct client_options){.loop = all->server->loop, .transport = transport, .random = random_system});
     g->reflector = reflect_new(&(struct reflect_options){.loop = all->server->loop,
                                                          .client = g->client,
                                                          .resource = works,

@@ -83,7 +83,8 @@ static void connect(struct tally *t)
         .credentials = {.clock = clock_system, .env = args.env}, .random = random_system, .version = S("bench")};
     bench_must(client_config_load(&t->arena, &args, &t->config, &err) == 0, err.msg);
     bench_must(https_new(t->server->loop, &t->config, &options, &transport, &err) == 0, err.msg);
-    t->client = client_new(&(struct client_options){t->server->loop, transport, random_system});
+    t->client =
+        client_new(&(struct client_options){.loop = t->server->loop, .transport = transport, .random = random_system});
 }
 
 struct tally *tally_open(struct server *s, const struct client_resource *resource, str field_selector,

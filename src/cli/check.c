@@ -3,6 +3,7 @@
  * must look like. */
 #include "cli/cli.h"
 
+#include "cli/command.h"
 #include "cli/read.h"
 #include "cli/visible.h"
 
@@ -16,20 +17,7 @@
 #include "object/strict.h"
 #include "json/yaml.h"
 
-#include <getopt.h>
 #include <stdio.h>
-
-static const char usage[] =
-    "Usage: reeve check [-o yaml|json] FILE|DIRECTORY|-...\n"
-    "\n"
-    "Reads objects (YAML or JSON, any number in a file) and says everything that is wrong with them: fields that do not\n"
-    "exist, values of the wrong type, names, labels, roles, CRDs and their schemas. Custom resources are checked with the\n"
-    "CRDs among the files. Nothing is sent anywhere.\n"
-    "\n"
-    "  -o, --output FORMAT   print the objects as the server would keep them: pruned, with defaults\n"
-    "  -h, --help            show this text\n"
-    "\n"
-    "Exit code: 0 all fine, 1 something is wrong, 2 wrong usage.\n";
 
 struct check {
     struct arena *arena;
@@ -223,10 +211,10 @@ static int check_all(struct arena *a, read_objects *objects, const char *output)
     return c.bad ? CLI_FAILED : CLI_OK;
 }
 
-static int read_all(struct arena *a, char **paths, int n, read_objects *objects)
+static int read_all(struct arena *a, char **paths, size_t n, read_objects *objects)
 {
     struct err err;
-    for (int i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (read_path(a, paths[i], objects, &err) < 0) {
             (void)fprintf(stderr, "reeve check: %s\n", err.msg);
             return CLI_FAILED;
@@ -237,28 +225,19 @@ static int read_all(struct arena *a, char **paths, int n, read_objects *objects)
 
 int cli_check(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    const char *output = NULL;
-    for (int c; (c = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
-        if (c == 'h') {
-            fputs(usage, stdout);
-            return CLI_OK;
-        }
-        if (c != 'o')
-            return CLI_USAGE;
-        output = optarg;
-    }
-    if (output && strcmp(output, "yaml") != 0 && strcmp(output, "json") != 0) {
-        (void)fprintf(stderr, "reeve check: unknown output format \"%s\": yaml or json\n", output);
-        return CLI_USAGE;
-    }
-    if (optind == argc) {
-        (void)fputs("reeve check: name at least one file, or - for standard input\n", stderr);
-        return CLI_USAGE;
-    }
-    struct arena a ARENA_SCOPE = {0};
+    static const char *const formats[] = {"yaml", "json", NULL};
+    struct command c = {.name = "check"};
+    struct flag_words words;
     read_objects objects = {0};
-    int code = read_all(&a, argv + optind, argc - optind, &objects);
-    return code ? code : check_all(&a, &objects, output);
+    int output = -1; /* nothing */
+    const struct flag own[] = {
+        {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &output, .words = formats},
+    };
+    int code = command_start(&c, own, sizeof own / sizeof *own, argc, argv, &words);
+    if (c.is_over)
+        return command_end(&c, code);
+    if (words.n == 0)
+        return command_end(&c, command_misused(&c, "name at least one file, or - for standard input"));
+    code = read_all(&c.arena, words.p, words.n, &objects);
+    return command_end(&c, code ? code : check_all(&c.arena, &objects, output < 0 ? NULL : formats[output]));
 }

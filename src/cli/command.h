@@ -53,7 +53,8 @@ struct command {
 };
 
 /* Reads the flags. CLI_OK; with is_over there is nothing else to do but command_end, whatever it returned. */
-int command_start(struct command *c, const struct flag *own, size_t n_own, int argc, char **argv, struct flag_words *ret);
+int command_start(struct command *c, const struct flag *own, size_t n_own, int argc, char **argv,
+                  struct flag_words *ret);
 int command_connect(struct command *c, struct err *err);
 /* -n, else that of the kubeconfig's context. Only when connected. */
 str command_namespace(const struct command *c);

@@ -32,18 +32,19 @@ struct flag {
     enum flag_kind kind;
     void *into;
     const char *const *words; /* of FLAG_WORD, NULL at the end */
-    const char *bare;         /* what it means without a value, which then needs a "=" (--dry-run, --wait=1m); NULL: it has one */
-    const char *env;          /* "REEVE_LISTEN"; NULL: none */
+    const char
+        *bare; /* what it means without a value, which then needs a "=" (--dry-run, --wait=1m); NULL: it has one */
+    const char *env; /* "REEVE_LISTEN"; NULL: none */
     int (*take)(void *into, const char *value, struct err *err);
     bool *is_given; /* set when it is on the command line; or NULL */
 };
 
 struct flags_args {
     struct arena *arena;
-    const char *page;           /* of the manual: "plan" */
-    const struct flag *own;     /* of this command */
+    const char *page;       /* of the manual: "plan" */
+    const struct flag *own; /* of this command */
     size_t n_own;
-    const struct flag *shared;  /* that it has in common with others */
+    const struct flag *shared; /* that it has in common with others */
     size_t n_shared;
     int argc;
     char **argv; /* argv[0] is the command's own name */

@@ -18,11 +18,14 @@ struct help_flag {
 struct help_page {
     const char *command; /* "plan"; "" is reeve itself */
     const char *summary; /* "say who gains and loses what by a package" */
-    const char *text;    /* of --help: "Usage: reeve plan …" and so on, 80 columns at most */
+    const char
+        *text; /* of --help: "Usage: reeve plan …" and so on, 80 columns at most; HELP_PROGRAM stands for "reeve" */
     const char *const *verbs; /* of a command that has them (package: init, lint …), NULL at the end */
     const struct help_flag *flags;
     size_t n_flags;
 };
+
+#define HELP_PROGRAM "\x01" /* in text: help_program() */
 
 extern const struct help_page help_pages[]; /* by command */
 extern const size_t help_pages_n;

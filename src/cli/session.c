@@ -47,7 +47,8 @@ int session_open(struct session *s, const struct session_flags *flags, struct er
         code = https_new(s->loop, &s->config, &options, &transport, err);
     if (code < 0)
         return code;
-    s->client = client_new(&(struct client_options){s->loop, transport, random_of_pool(&s->random)});
+    s->client = client_new(&(struct client_options){
+        .loop = s->loop, .transport = transport, .random = random_of_pool(&s->random), .is_impatient = true});
     return start(s, err);
 }
 

@@ -7,7 +7,7 @@
  *   flags ─► session_open: configuration, loop in a thread of its own ─► client_get … ─► session_close */
 #pragma once
 
-#include "base/vec.h"
+#include "cli/flags.h"
 #include "client/client.h"
 #include "client/config.h"
 
@@ -17,7 +17,7 @@
 struct session_flags {
     str kubeconfig, context; /* empty: as client/config.h finds them */
     str as;
-    VEC(str) groups;
+    flag_texts groups;
 };
 
 #define SESSION_USAGE                                                                                 \

@@ -106,6 +106,7 @@ struct client *client_new(const struct client_options *options)
     c->loop = options->loop;
     c->transport = options->transport;
     c->random = options->random;
+    c->is_impatient = options->is_impatient;
     c->inbox_end = &c->inbox;
     c->arrival.fn = client_waits_arrive;
     return c;

@@ -78,6 +78,7 @@ struct client_options {
     struct loop *loop;
     struct transport *transport; /* becomes the client's */
     struct random random;        /* spreads retries; used on the loop thread */
+    bool is_impatient; /* a server that has never answered is not tried again: for somebody who is looking on */
 };
 
 struct client *client_new(const struct client_options *options);

@@ -15,6 +15,7 @@ struct client {
     struct loop *loop;
     struct transport *transport;
     struct random random;
+    bool is_impatient, was_answered;
     struct client_call *calls; /* all that are not over or cancelled */
     struct wait *waits;        /* those the loop knows of */
 

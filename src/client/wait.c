@@ -86,6 +86,8 @@ static bool is_worth_another(const struct wait *w, const struct client_answer *a
 {
     if (answer->status)
         return answer->status == 429 || (answer->status == 503 && answer->retry_after_ns > 0);
+    if (w->client->is_impatient && !w->client->was_answered)
+        return false;
     if (answer->can_retry)
         return true;
     bool is_lost = answer->err->code == ERR_UNAVAILABLE || answer->err->code == ERR_IO;
@@ -110,6 +112,7 @@ static void on_end(void *ctx, const struct client_answer *answer)
 {
     struct wait *w = ctx;
     w->call = NULL;
+    w->client->was_answered |= answer->status != 0;
     if (try_again(w, answer))
         return;
     w->reply->status = answer->status;

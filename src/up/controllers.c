@@ -24,7 +24,8 @@ struct up_controllers {
 
 static struct client *make_client(struct up_controllers *c, struct transport *transport)
 {
-    return client_new(&(struct client_options){c->options.loop, transport, c->options.random});
+    return client_new(
+        &(struct client_options){.loop = c->options.loop, .transport = transport, .random = c->options.random});
 }
 
 static struct client *make_reader(struct up_controllers *c)

@@ -93,7 +93,7 @@ static int visit(void *ctx, struct reconcile *r, struct err *err)
 static struct client *make_client(const struct up_managed_options *o, str namespace, str account)
 {
     struct transport *transport = loopback_client_new_account(o->api, namespace, account);
-    return client_new(&(struct client_options){o->loop, transport, o->random});
+    return client_new(&(struct client_options){.loop = o->loop, .transport = transport, .random = o->random});
 }
 
 struct up_managed *up_managed_add(const struct up_managed_options *options)

@@ -73,7 +73,7 @@ def bad_input():
         r = run('-', stdin=text)
         check(name, r.returncode == 1 and want in r.stderr, r)
     for arguments, code, want in [([], 2, 'at least one file'), (['-o', 'xml', '-'], 2, 'yaml or json'),
-                                  (['no/such/file'], 1, 'No such file'), (['--bogus'], 2, 'unrecognized option')]:
+                                  (['no/such/file'], 1, 'No such file'), (['--bogus'], 2, 'unknown flag --bogus')]:
         r = run(*arguments)
         check('reeve check ' + ' '.join(arguments), r.returncode == code and want in r.stderr and r.stdout == '', r)
     r = run('--help')

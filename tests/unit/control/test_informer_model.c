@@ -313,7 +313,8 @@ static void open(struct model *m, uint64_t seed)
     assert_int_equal(loop_new_on(&m->clock, &m->loop, &err), 0);
     m->server = fake_new(&(struct fake_options){
         .loop = m->loop, .clock = m->clock, .no_watch_list = seed % 3 == 0, .piece = seed % 4 ? 0 : 1 + seed % 50});
-    m->client = client_new(&(struct client_options){m->loop, fake_transport(m->server), m->random});
+    m->client = client_new(
+        &(struct client_options){.loop = m->loop, .transport = fake_transport(m->server), .random = m->random});
     m->options = (struct informer_options){.loop = m->loop,
                                            .client = m->client,
                                            .resource = configmaps,

@@ -109,7 +109,8 @@ static void readers_see_whole_objects(void **state)
     struct world w = {0};
     assert_int_equal(loop_new(&loop, &err), 0);
     struct fake *server = fake_new(&(struct fake_options){.loop = loop, .clock = clock_system});
-    struct client *client = client_new(&(struct client_options){loop, fake_transport(server), random_system});
+    struct client *client = client_new(
+        &(struct client_options){.loop = loop, .transport = fake_transport(server), .random = random_system});
     w.informer = informer_new(&(struct informer_options){.loop = loop,
                                                          .client = client,
                                                          .resource = configmaps,

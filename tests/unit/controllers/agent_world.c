@@ -21,7 +21,8 @@ static void show(void *ctx, str line)
 
 static struct client *connect(struct agent_world *w, struct fake *server)
 {
-    return client_new(&(struct client_options){w->loop, fake_transport(server), random_of_fake(&w->chance)});
+    return client_new(&(struct client_options){
+        .loop = w->loop, .transport = fake_transport(server), .random = random_of_fake(&w->chance)});
 }
 
 int agent_world_set_up(void **state)

@@ -49,9 +49,10 @@ static void put_definition(struct fake *server, const char *plural, const char *
 static void add_agent(struct fleet *f)
 {
     struct clock clock = clock_of_fake(&f->time);
-    f->to_hub = client_new(&(struct client_options){f->loop, fake_transport(f->hub), random_of_fake(&f->chance)});
-    f->to_managed =
-        client_new(&(struct client_options){f->loop, fake_transport(f->managed), random_of_fake(&f->chance)});
+    f->to_hub = client_new(&(struct client_options){
+        .loop = f->loop, .transport = fake_transport(f->hub), .random = random_of_fake(&f->chance)});
+    f->to_managed = client_new(&(struct client_options){
+        .loop = f->loop, .transport = fake_transport(f->managed), .random = random_of_fake(&f->chance)});
     f->control = control_new(&(struct control_options){f->loop, clock, random_of_fake(&f->chance), &f->log});
     f->is_stopped = false;
     struct works_options options = {.control = f->control,

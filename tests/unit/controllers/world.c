@@ -25,7 +25,8 @@ int world_set_up(void **state, const struct controller_row *row)
     struct clock clock = clock_of_fake(&w->time);
     assert_int_equal(loop_new_on(&clock, &w->loop, NULL), 0);
     w->fake = fake_new(&(struct fake_options){.loop = w->loop, .clock = clock});
-    w->client = client_new(&(struct client_options){w->loop, fake_transport(w->fake), random_of_fake(&w->chance)});
+    w->client = client_new(&(struct client_options){
+        .loop = w->loop, .transport = fake_transport(w->fake), .random = random_of_fake(&w->chance)});
     w->log = (struct log){.level = LOG_ERROR, .clock = clock, .write = show};
     w->control = control_new(&(struct control_options){w->loop, clock, random_of_fake(&w->chance), &w->log});
     struct controller_env env = {

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What went wrong between a command and its server, and what to do about it. Of a refusal everything that is missing is told at
+ * once: asked for by SelfSubjectAccessReviews, with what the asker may do that is nearest to it. */
+#include "cli/command.h"
+
+#include "authz/explain.h"
+#include "cli/help.h"
+#include "client/file.h"
+#include "json/base64.h"
+
+enum { TOKEN_BYTES = 64 * 1024, NEEDS_MAX = 32 };
+
+void command_needs(struct command *c, struct command_need need)
+{
+    vec_each(&c->needs, known)
+    {
+        if (strcmp(known->verb, need.verb) == 0 && str_eq(known->group, need.group) &&
+            str_eq(known->resource, need.resource) && str_eq(known->subresource, need.subresource) &&
+            str_eq(known->namespace, need.namespace) && str_eq(known->name, need.name))
+            return;
+    }
+    if (c->needs.n < NEEDS_MAX)
+        *vec_push(&c->arena, &c->needs) = need;
+}
+
+/* ---- Questions about oneself. ---- */
+
+static int ask(struct command *c, str path, const struct json *body, struct json *ret)
+{
+    struct err ignored;
+    struct buf text = {.arena = &c->arena};
+    json_encode(&text, body, 0);
+    struct client_request request = {.method = S("POST"), .target = path, .body = buf_str(&text)};
+    return client_raw(c->session.client, &c->arena, &request, ret, &ignored);
+}
+
+static struct json review(struct arena *a, str api_version, str kind, struct json spec)
+{
+    struct json body = json_obj();
+    json_add(a, &body, S("apiVersion"), json_str(api_version));
+    json_add(a, &body, S("kind"), json_str(kind));
+    json_add(a, &body, S("spec"), spec);
+    return body;
+}
+
+/* As the server sees us; empty: it does not say. */
+static str whoami(struct command *c)
+{
+    struct json answer, body = review(&c->arena, S("authentication.k8s.io/v1"), S("SelfSubjectReview"), json_obj());
+    if (ask(c, S("/apis/authentication.k8s.io/v1/selfsubjectreviews"), &body, &answer) < 0)
+        return (str){0};
+    return json_text(json_dig(&answer, "status.userInfo.username"));
+}
+
+static void add_attribute(struct arena *a, struct json *obj, const char *key, str value)
+{
+    if (value.n)
+        json_add(a, obj, str_of(key), json_str(value));
+}
+
+/* A server that does not answer the question leaves it open: false. */
+static bool is_refused(struct command *c, const struct command_need *need)
+{
+    struct arena *a = &c->arena;
+    struct json answer, spec = json_obj(), attributes = json_obj();
+    add_attribute(a, &attributes, "verb", str_of(need->verb));
+    add_attribute(a, &attributes, "group", need->group);
+    add_attribute(a, &attributes, "resource", need->resource);
+    add_attribute(a, &attributes, "subresource", need->subresource);
+    add_attribute(a, &attributes, "namespace", need->namespace);
+    add_attribute(a, &attributes, "name", need->name);
+    json_add(a, &spec, S("resourceAttributes"), attributes);
+    struct json body = review(a, S("authorization.k8s.io/v1"), S("SelfSubjectAccessReview"), spec);
+    return ask(c, S("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"), &body, &answer) == 0 &&
+           !json_true(json_dig(&answer, "status.allowed"));
+}
+
+/* ---- What one may do that is nearest. ---- */
+
+/* The answer of a rules review as one role that is bound to us, so that it can be explained like any other. */
+static struct authz_index *own_rules(struct command *c, str namespace)
+{
+    struct arena *a = &c->arena;
+    struct err ignored;
+    struct json answer, spec = json_obj(), role = json_obj(), binding, rules;
+    json_add(a, &spec, S("namespace"), json_str(namespace.n ? namespace : S("default")));
+    struct json body = review(a, S("authorization.k8s.io/v1"), S("SelfSubjectRulesReview"), spec);
+    if (ask(c, S("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"), &body, &answer) < 0)
+        return NULL;
+    const struct json *found = json_dig(&answer, "status.resourceRules");
+    rules = json_is_arr(found) ? *found : json_arr();
+    struct json metadata = json_obj();
+    json_add(a, &metadata, S("name"), json_str(S("own")));
+    json_add(a, &role, S("kind"), json_str(S("ClusterRole")));
+    json_add(a, &role, S("metadata"), metadata);
+    json_add(a, &role, S("rules"), rules);
+    static const char text[] =
+        "{\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"own\"},\"roleRef\":{\"apiGroup\":"
+        "\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"own\"},\"subjects\":"
+        "[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\",\"name\":\"own\"}]}";
+    struct authz_index *index = authz_index_new();
+    if (json_decode(a, str_of(text), NULL, NULL, &binding, &ignored) == 0 &&
+        authz_index_put(index, &role, &ignored) == 0 && authz_index_put(index, &binding, &ignored) == 0)
+        return index;
+    authz_index_free(index);
+    return NULL;
+}
+
+/* "get, watch" or "pods in the API group …": what explain finds nearest; empty: nothing is near. */
+static void add_nearest(struct command *c, struct buf *b, const struct authz_index *index,
+                        const struct command_need *need)
+{
+    struct authz_identity me = {.user = S("own")};
+    struct authz_attributes what = {.is_resource = true,
+                                    .verb = str_of(need->verb),
+                                    .group = need->group,
+                                    .resource = need->resource,
+                                    .subresource = need->subresource,
+                                    .namespace = need->namespace,
+                                    .name = need->name};
+    struct explanation e = explain_request(&c->arena, index, &me, &what);
+    static const char *const words[] = {[MISS_VERB] = "nearest: you may ",
+                                        [MISS_NAME] = "nearest: only the names ",
+                                        [MISS_SUBRESOURCE] = "nearest: you may on ",
+                                        [MISS_GROUP] = "nearest: in the API groups "};
+    for (size_t i = 0; i < e.n_misses; i++) {
+        const struct explain_miss *m = &e.misses[i];
+        if (m->kind > MISS_GROUP || !words[m->kind] || m->instead.n == 0)
+            continue;
+        buf_fmt(b, "\n    %s", words[m->kind]);
+        strs_each(m->instead, it) buf_fmt(b, "%s%.*s", it == m->instead.p ? "" : ", ", STR(*it));
+        return;
+    }
+}
+
+/* ---- Words. ---- */
+
+static void add_resource(struct buf *b, const struct command_need *need)
+{
+    buf_fmt(b, "%.*s%s%.*s%s%.*s", STR(need->resource), need->group.n ? "." : "", STR(need->group),
+            need->subresource.n ? "/" : "", STR(need->subresource));
+}
+
+static void add_need(struct command *c, struct buf *b, const struct command_need *need)
+{
+    buf_fmt(b, "\n  %s ", need->verb);
+    add_resource(b, need);
+    if (need->name.n)
+        buf_fmt(b, " \"%.*s\"", STR(need->name));
+    if (need->namespace.n)
+        buf_fmt(b, " in the namespace \"%.*s\"", STR(need->namespace));
+    else
+        buf_add_str(b, S(" at the cluster scope"));
+    struct authz_index *index = own_rules(c, need->namespace);
+    if (index)
+        add_nearest(c, b, index, need);
+    authz_index_free(index);
+}
+
+/* The command that grants all needs of one place: those with the verbs of the first. */
+static void add_remedy(struct command *c, struct buf *b, const struct command_need *needs, size_t n, str user)
+{
+    str place = needs[0].namespace;
+    char *name = str_cstr(&c->arena, str_fmt(&c->arena, "reeve-%s", c->name));
+    const char *kind = place.n ? "role" : "clusterrole";
+    for (char *at = name; *at; at++)
+        *at = *at == ' ' ? '-' : *at;
+    buf_fmt(b, "\n  kubectl create %s %s --verb=", kind, name);
+    for (size_t i = 0; i < n; i++) {
+        bool is_new = str_eq(needs[i].namespace, place);
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new = !str_eq(needs[k].namespace, place) || strcmp(needs[k].verb, needs[i].verb) != 0;
+        if (is_new)
+            buf_fmt(b, "%s%s", i ? "," : "", needs[i].verb);
+    }
+    buf_add_str(b, S(" --resource="));
+    for (size_t i = 0, listed = 0; i < n; i++) {
+        if (!str_eq(needs[i].namespace, place))
+            continue;
+        buf_add_str(b, listed++ ? S(",") : S(""));
+        add_resource(b, &needs[i]);
+    }
+    str where = place.n ? str_fmt(&c->arena, " -n %.*s", STR(place)) : S("");
+    buf_fmt(b, "%.*s && kubectl create %sbinding %s --%s=%s --user=%.*s%.*s", STR(where), kind, name, kind, name,
+            STR(user), STR(where));
+}
+
+static bool explain_refusal(struct command *c, const struct err *err)
+{
+    struct buf text = {.arena = &c->arena};
+    VEC(struct command_need) missing = {0};
+    vec_each(&c->needs, need)
+    {
+        if (is_refused(c, need))
+            *vec_push(&c->arena, &missing) = *need;
+    }
+    if (missing.n == 0)
+        return false;
+    str me = whoami(c);
+    buf_fmt(&text, "%s\n%s%.*s%s these rights:", err->msg, me.n ? "User \"" : "You", STR(me),
+            me.n ? "\" lacks" : " lack");
+    vec_each(&missing, need) add_need(c, &text, need);
+    buf_add_str(&text, S("\nSomebody who may grant them can say:"));
+    for (size_t i = 0; i < missing.n; i++) {
+        bool is_first = true;
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = !str_eq(missing.p[k].namespace, missing.p[i].namespace);
+        if (is_first)
+            add_remedy(c, &text, missing.p + i, missing.n - i, me.n ? me : S("USER"));
+    }
+    term_complain(c->name, "%.*s", STR(buf_str(&text)));
+    return true;
+}
+
+/* ---- Credentials. ---- */
+
+/* When a token says that it ends; 0: it does not say. It is not checked: this is only for a message. */
+static int64_t token_end(struct command *c)
+{
+    struct arena *a = &c->arena;
+    const struct client_config *config = &c->session.config;
+    struct err ignored;
+    str token = config->token, head, rest, payload, text;
+    struct json claims;
+    size_t at;
+    int64_t end = 0;
+    if (config->token_file.n &&
+        client_file_read(a, config->token_file, CLIENT_FILE_ANY, TOKEN_BYTES, &token, &ignored) < 0)
+        return 0;
+    if (!str_cut(token, '.', &head, &rest) || !str_cut(rest, '.', &payload, &rest))
+        return 0;
+    char *standard = str_cstr(a, str_fmt(a, "%.*s%.*s", STR(payload), (int)((4 - payload.n % 4) % 4), "==="));
+    for (char *p = standard; *p; p++)
+        *p = *p == '-' ? '+' : *p == '_' ? '/' : *p;
+    if (base64_decode(a, str_of(standard), &text, &at) < 0 || json_decode(a, text, NULL, NULL, &claims, &ignored) < 0)
+        return 0;
+    return json_to_int(json_get(&claims, S("exp")), &end) ? end : 0;
+}
+
+static void explain_credentials(struct command *c, const struct err *err)
+{
+    const struct client_config *config = &c->session.config;
+    struct buf when = {.arena = &c->arena};
+    int64_t end = token_end(c), now = clock_system.wall_ns(clock_system.ctx) / 1000000000;
+    if (end && end <= now) {
+        buf_add_str(&when, S(" Its token ran out at "));
+        time_format(&when, end, 0, 0);
+        buf_add_str(&when, S("."));
+    }
+    term_complain(c->name,
+                  "%s\nThe server %.*s does not accept the credentials of user \"%.*s\" in context \"%.*s\".%.*s",
+                  err->msg, STR(config->server), STR(config->user), STR(config->context), STR(buf_str(&when)));
+}
+
+int command_fail(struct command *c, const struct err *err)
+{
+    int code = c->failed ? c->failed : CLI_FAILED;
+    const struct client_config *config = &c->session.config;
+    if (err->code == ERR_FORBIDDEN && c->session.client && explain_refusal(c, err))
+        return code;
+    if (err->code == ERR_UNAUTHORIZED && c->session.client)
+        explain_credentials(c, err);
+    else if (err->code == ERR_UNAVAILABLE && c->session.client)
+        term_complain(c->name, "%s\nNo answer from %.*s%s%.*s%s. Is it running? \"%s up\" starts a control plane here.",
+                      err->msg, STR(config->server), config->context.n ? " (context \"" : "", STR(config->context),
+                      config->context.n ? "\")" : "", help_program());
+    else
+        term_complain(c->name, "%s", err->msg);
+    return code;
+}
