@@ -65,25 +65,31 @@ static void check_discovery(struct arena *a, str rest)
 
 /* ---- Lists. ---- */
 
+static int check_item(void *ctx, const struct json *item, struct err *err)
+{
+    (void)ctx;
+    (void)err;
+    assert(object_kind(item).n && object_api_version(item).n);
+    return 0;
+}
+
 static void check_list(struct arena *a, str rest)
 {
     static const struct client_resource things = CLIENT_RESOURCE("example.com", "v1", "things", "Thing", true);
+    static const struct client_taker taker = {.item = check_item};
     const struct client_ref ref = {.resource = &things};
     const struct client_list_options options = {0};
-    struct client_listing l = {.arena = a, .ref = &ref, .options = &options, .items = json_arr()};
+    struct client_listing l = {.arena = a, .kept = a, .ref = &ref, .options = &options, .taker = &taker};
     str part;
     while (next_part(&rest, &part)) {
         struct client_reply reply = {.status = 200, .body = {.arena = a}};
         struct err err = {0};
-        size_t before = l.items.n;
         buf_add_str(&reply.body, part);
         int code = client_listing_take(&l, &reply, &err);
-        assert(code == (int)err.code && l.items.n >= before);
+        assert(code == (int)err.code);
         if (code < 0)
             return;
     }
-    for (size_t i = 0; i < l.items.n; i++)
-        assert(object_kind(&l.items.items[i]).n && object_api_version(&l.items.items[i]).n);
 }
 
 /* ---- Answers. ---- */

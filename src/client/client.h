@@ -151,6 +151,18 @@ int client_get_metadata(struct client *c, struct arena *a, const struct client_r
 /* items of all pages; each has apiVersion and kind. ret_version: of the list; may be NULL. */
 int client_list(struct client *c, struct arena *a, const struct client_ref *ref,
                 const struct client_list_options *options, struct json *ret_items, str *ret_version, struct err *err);
+
+/* Takes a list item by item. */
+struct client_taker {
+    /* The list begins; once more if the server forgot its revision on the way: what came before counts for nothing then. Or NULL. */
+    void (*begin)(void *ctx);
+    /* Each has apiVersion and kind, and is gone when this returns. Not 0: an error, which ends it. */
+    int (*item)(void *ctx, const struct json *item, struct err *err);
+};
+
+/* As client_list, for lists of any length: there is never more of them in memory than a page. */
+int client_list_each(struct client *c, const struct client_ref *ref, const struct client_list_options *options,
+                     const struct client_taker *taker, void *ctx, struct err *err);
 /* The name is the object's; that of ref is only looked at with a subresource ("token" of a ServiceAccount). */
 int client_create(struct client *c, struct arena *a, const struct client_ref *ref, const struct json *object,
                   const struct client_write_options *options, struct json *ret, struct err *err);

@@ -52,16 +52,18 @@ int client_reply_read(struct arena *a, const struct client_reply *r, struct json
 
 /* What there is of a list that comes in pages. */
 struct client_listing {
-    struct arena *arena;
+    struct arena *arena; /* of a page; forgotten after it, unless it is the same as kept */
+    struct arena *kept;  /* of version and next */
     const struct client_ref *ref;
     const struct client_list_options *options;
-    uint32_t limit; /* of a page; 0: none */
-    struct json items;
+    const struct client_taker *taker;
+    void *ctx;         /* of the taker */
+    uint32_t limit;    /* of a page; 0: none */
     str version, next; /* next: the token of the page to come; empty: that was all */
-    size_t bytes;
+    size_t bytes, most; /* of all pages; most 0: any number of them */
 };
 
-/* Adds a page; ERR_EXPIRED when it is none of this list. Pure. */
+/* Hands a page over to the taker; ERR_EXPIRED when it is none of this list. No other effects. */
 int client_listing_take(struct client_listing *l, const struct client_reply *reply, struct err *err);
 
 /* ---- Paths (path.c). ---- */

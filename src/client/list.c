@@ -37,11 +37,14 @@ static int take_items(struct client_listing *l, const struct json *items, struct
     {
         if (!json_is_obj(it))
             return err_set(err, ERR_IO, "the list has an item that is not an object");
-        struct json *item = json_push(l->arena, &l->items, *it);
-        if (json_get_text(item, S("apiVersion")).n == 0)
-            json_set(l->arena, item, S("apiVersion"), json_str(api_version));
-        if (json_get_text(item, S("kind")).n == 0)
-            json_set(l->arena, item, S("kind"), json_str(kind));
+        struct json item = *it;
+        if (json_get_text(&item, S("apiVersion")).n == 0)
+            json_set(l->arena, &item, S("apiVersion"), json_str(api_version));
+        if (json_get_text(&item, S("kind")).n == 0)
+            json_set(l->arena, &item, S("kind"), json_str(kind));
+        int code = l->taker->item(l->ctx, &item, err);
+        if (code < 0)
+            return code;
     }
     return 0;
 }
@@ -53,8 +56,8 @@ int client_listing_take(struct client_listing *l, const struct client_reply *rep
     if (code < 0)
         return code;
     l->bytes += reply->body.n;
-    if (l->bytes > CLIENT_ANSWER_BYTES)
-        return err_set(err, ERR_TOO_LARGE, "the list is larger than %d bytes", CLIENT_ANSWER_BYTES);
+    if (l->most && l->bytes > l->most)
+        return err_set(err, ERR_TOO_LARGE, "the list is larger than %zu bytes", l->most);
     const struct json *items = json_get(&page, S("items")), *meta = json_get(&page, S("metadata"));
     if (items == NULL || (!json_is_null(items) && !json_is_arr(items))) /* an empty list says so */
         return err_set(err, ERR_IO, "the answer of the server is not a list");
@@ -63,8 +66,8 @@ int client_listing_take(struct client_listing *l, const struct client_reply *rep
         return err_set(err, ERR_EXPIRED, "the pages of the list are of different revisions");
     if (next.n && str_eq(next, l->next))
         return err_set(err, ERR_IO, "the server gives the same page of the list again");
-    l->version = version;
-    l->next = next;
+    l->version = str_dup(l->kept, version);
+    l->next = str_dup(l->kept, next);
     return take_items(l, items, err);
 }
 
@@ -82,42 +85,93 @@ static int take_page(struct client *c, struct client_listing *l, struct err *err
 
 static int take_pages(struct client *c, struct client_listing *l, struct err *err)
 {
-    l->items = json_arr();
     l->next = (str){0};
     l->bytes = 0;
+    if (l->taker->begin)
+        l->taker->begin(l->ctx);
     do {
         int code = take_page(c, l, err);
         if (code < 0)
             return code;
+        if (l->arena != l->kept)
+            arena_reset(l->arena);
     } while (l->next.n);
+    return 0;
+}
+
+static int take_list(struct client *c, struct client_listing *l, struct err *err)
+{
+    struct err why = {0};
+    int code = 0;
+    if (l->ref->name.n)
+        return err_set(err, ERR_BAD_REQUEST, "a list has no name");
+    if (client_ref_check(l->ref, false, err) < 0)
+        return ERR_BAD_REQUEST;
+    for (int round = 1; round <= ROUNDS; round++) {
+        l->limit = round == ROUNDS ? 0 : l->options->limit ? l->options->limit : PAGE;
+        code = take_pages(c, l, &why);
+        if (code != ERR_EXPIRED && code != ERR_GONE)
+            break;
+    }
+    if (code < 0 && err)
+        *err = why;
+    return code;
+}
+
+/* ---- All of it, or item by item. ---- */
+
+static const struct client_list_options no_options;
+
+struct whole {
+    struct arena *arena;
+    struct json items;
+};
+
+static void begin_whole(void *ctx)
+{
+    struct whole *w = ctx;
+    w->items = json_arr();
+}
+
+static int add_to_whole(void *ctx, const struct json *item, struct err *err)
+{
+    struct whole *w = ctx;
+    (void)err;
+    json_push(w->arena, &w->items, *item);
     return 0;
 }
 
 int client_list(struct client *c, struct arena *a, const struct client_ref *ref,
                 const struct client_list_options *options, struct json *ret_items, str *ret_version, struct err *err)
 {
-    static const struct client_list_options none = {0};
-    struct client_listing l = {.arena = a, .ref = ref, .options = options ? options : &none};
-    struct err why = {0};
-    int code = 0;
-    if (ref->name.n)
-        return err_set(err, ERR_BAD_REQUEST, "a list has no name");
-    if (client_ref_check(ref, false, err) < 0)
-        return ERR_BAD_REQUEST;
-    for (int round = 1; round <= ROUNDS; round++) {
-        l.limit = round == ROUNDS ? 0 : l.options->limit ? l.options->limit : PAGE;
-        code = take_pages(c, &l, &why);
-        if (code != ERR_EXPIRED && code != ERR_GONE)
-            break;
-    }
-    if (code < 0) {
-        if (err)
-            *err = why;
+    static const struct client_taker taker = {begin_whole, add_to_whole};
+    struct whole whole = {.arena = a};
+    struct client_listing l = {.arena = a,
+                               .kept = a,
+                               .ref = ref,
+                               .options = options ? options : &no_options,
+                               .most = CLIENT_ANSWER_BYTES,
+                               .taker = &taker,
+                               .ctx = &whole};
+    int code = take_list(c, &l, err);
+    if (code < 0)
         return code;
-    }
     if (ret_items)
-        *ret_items = l.items;
+        *ret_items = whole.items;
     if (ret_version)
         *ret_version = l.version;
     return 0;
+}
+
+int client_list_each(struct client *c, const struct client_ref *ref, const struct client_list_options *options,
+                     const struct client_taker *taker, void *ctx, struct err *err)
+{
+    struct arena page ARENA_SCOPE = {0}, kept ARENA_SCOPE = {0};
+    struct client_listing l = {.arena = &page,
+                               .kept = &kept,
+                               .ref = ref,
+                               .options = options ? options : &no_options,
+                               .taker = taker,
+                               .ctx = ctx};
+    return take_list(c, &l, err);
 }

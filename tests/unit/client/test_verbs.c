@@ -52,6 +52,28 @@ static void do_list(struct world *w, struct errand *e)
 {
     e->code = client_list(w->client, &e->arena, &e->ref, &e->list, &e->ret, &e->version, &e->err);
 }
+
+static void note_begin(void *ctx)
+{
+    struct errand *e = ctx;
+    json_push(&e->arena, &e->ret, json_null());
+}
+static int note_item(void *ctx, const struct json *item, struct err *err)
+{
+    struct errand *e = ctx;
+    if (str_eq(object_name(item), e->version))
+        return err_set(err, ERR_CONFLICT, "enough");
+    json_push(&e->arena, &e->ret, json_dup(&e->arena, item));
+    return 0;
+}
+/* Notes a null for each beginning; does not want to hear of an item named like version. */
+static void do_list_each(struct world *w, struct errand *e)
+{
+    static const struct client_taker taker = {note_begin, note_item};
+    e->ret = json_arr();
+    e->code = client_list_each(w->client, &e->ref, &e->list, &taker, e, &e->err);
+}
+
 static void do_create(struct world *w, struct errand *e)
 {
     e->code = client_create(w->client, &e->arena, &e->ref, &e->object, &e->write, &e->ret, &e->err);
@@ -438,6 +460,24 @@ static void lists_begin_anew_when_they_expire(void **state)
     arena_done(&e.arena);
 }
 
+static void lists_are_taken_item_by_item(void **state)
+{
+    struct world *w = *state;
+    struct errand e = {.ref = {&configmaps, S("x"), {0}, {0}}, .list = {.limit = 2}};
+    fill(w);
+    assert_int_equal(run(w, &e, do_list_each), 0);
+    assert_text(names_of(&e.arena, &e.ret), ":: " ALL);
+    assert_int_equal(fake_count(w->fake, "GET", ""), 3);
+    expire_pages(w, 1); /* whoever takes the items is told that they begin anew */
+    assert_int_equal(run(w, &e, do_list_each), 0);
+    assert_text(names_of(&e.arena, &e.ret), ":: v1:ConfigMap:a v1:ConfigMap:b :: " ALL);
+    e.version = S("c"); /* and may have enough of them */
+    assert_int_equal(run(w, &e, do_list_each), ERR_CONFLICT);
+    assert_text(names_of(&e.arena, &e.ret), ":: v1:ConfigMap:a v1:ConfigMap:b ");
+    assert_int_equal(fake_count(w->fake, "GET", ""), 2);
+    arena_done(&e.arena);
+}
+
 static int listed(struct world *w, struct errand *e, const char *first, const char *second)
 {
     const char *pages[] = {first, second};
@@ -494,6 +534,7 @@ int main(void)
         TEST(answers_become_errors),
         TEST(only_an_object_is_gone),
         TEST(lists_are_fetched_page_by_page),
+        TEST(lists_are_taken_item_by_item),
         TEST(lists_begin_anew_when_they_expire),
         TEST(lists_that_make_no_sense_are_refused),
         TEST(custom_objects_keep_what_they_say),
