@@ -17,6 +17,10 @@ struct client_discovered {
     size_t n_versions;
     const str *subresources; /* "status" */
     size_t n_subresources;
+    str singular;           /* "deployment" */
+    const str *short_names; /* "deploy" */
+    size_t n_short_names;
+    size_t rank; /* the server tells of it after so many others: what people call both means the first */
 };
 
 struct client_discovery {
@@ -37,3 +41,6 @@ int client_discover_version(struct client *c, struct arena *a, str group, str ve
 /* By what an object or owner reference says: group "apps", kind "Deployment" (the version is not looked at). NULL: none. */
 const struct client_discovered *client_discovery_find(const struct client_discovery *d, str group, str kind);
 bool client_discovered_has_version(const struct client_discovered *d, str version);
+/* By what people call it, as kubectl understands them: "deployments", "deployment", "deploy", "deployments.apps", "deploy.v1.apps";
+ * of a group its beginning does, and capitals do not count. Of several the one the server tells of first. NULL: none. */
+const struct client_discovered *client_discovery_named(const struct client_discovery *d, str text);

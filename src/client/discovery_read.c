@@ -43,6 +43,7 @@ static struct discovery_found *add(struct discovery_reader *r, const struct disc
     bool is_new = found == NULL;
     if (is_new) {
         found = ARENA_NEW(r->arena, struct discovery_found);
+        found->rank = r->found.n;
         *vec_push(r->arena, &r->found) = found;
         map_set(&r->known, key, found);
     }
@@ -50,10 +51,20 @@ static struct discovery_found *add(struct discovery_reader *r, const struct disc
     if (!is_new && (!v->is_preferred || found->is_preferred))
         return NULL;
     found->is_preferred = v->is_preferred;
-    found->subresources.n = 0;
+    found->subresources.n = found->short_names.n = 0;
     found->what = (struct client_discovered){0};
     found->what.resource = (struct client_resource){.group = v->group, .version = v->version, .plural = plural};
     return found;
+}
+
+static void read_names(struct discovery_reader *r, struct discovery_found *found, str singular, const struct json *list)
+{
+    found->what.singular = singular;
+    json_each_item(list, name)
+    {
+        if (json_text(name).n)
+            *vec_push(r->arena, &found->short_names) = json_text(name);
+    }
 }
 
 /* ---- All groups in one document. ---- */
@@ -79,6 +90,7 @@ static void read_resource(struct discovery_reader *r, const struct discovery_ver
     found->what.resource.kind = kind;
     found->what.resource.namespaced = str_eq(json_get_text(doc, S("scope")), S("Namespaced"));
     found->what.verbs = verbs_of(json_get(doc, S("verbs")));
+    read_names(r, found, json_get_text(doc, S("singularResource")), json_get(doc, S("shortNames")));
     read_subresources(r, found, json_get(doc, S("subresources")));
 }
 
@@ -185,6 +197,7 @@ bool discovery_read_version(struct discovery_reader *r, const struct discovery_v
         found->what.resource.kind = kind;
         found->what.resource.namespaced = json_true(json_get(it, S("namespaced")));
         found->what.verbs = verbs_of(json_get(it, S("verbs")));
+        read_names(r, found, json_get_text(it, S("singularName")), json_get(it, S("shortNames")));
     }
     read_plain_subresources(r, v, list);
     return is_list(list);
@@ -246,6 +259,9 @@ void discovery_finish(struct discovery_reader *r, struct client_discovery *ret)
         p[i].n_versions = r->found.p[i]->versions.n;
         p[i].subresources = r->found.p[i]->subresources.p;
         p[i].n_subresources = r->found.p[i]->subresources.n;
+        p[i].short_names = r->found.p[i]->short_names.p;
+        p[i].n_short_names = r->found.p[i]->short_names.n;
+        p[i].rank = r->found.p[i]->rank;
     }
     if (n)
         qsort(p, n, sizeof *p, compare_places);

@@ -24,8 +24,9 @@ struct discovery_failure {
 
 struct discovery_found {
     struct client_discovered what; /* without its lists */
-    VEC(str) versions, subresources;
+    VEC(str) versions, subresources, short_names;
     bool is_preferred; /* found in the preferred version */
+    size_t rank;       /* found after so many others */
 };
 
 /* Zero-initialise with an arena; discovery_reader_done in the end. */

@@ -25,6 +25,15 @@ static struct json kind_of(struct arena *a, const char *group, const char *versi
     return kind;
 }
 
+static void add_short_names(struct arena *a, struct json *obj, const struct kind *k)
+{
+    struct json list = json_arr();
+    for (size_t i = 0; k->short_names && k->short_names[i]; i++)
+        json_push(a, &list, json_str(str_of(k->short_names[i])));
+    if (list.n)
+        json_add(a, obj, S("shortNames"), list);
+}
+
 /* ---- All in one. ---- */
 
 static struct json resource_of(struct arena *a, const struct kind *k)
@@ -35,6 +44,7 @@ static struct json resource_of(struct arena *a, const struct kind *k)
     add_text(a, &r, S("scope"), k->namespaced ? "Namespaced" : "Cluster");
     add_text(a, &r, S("singularResource"), k->singular);
     json_add(a, &r, S("verbs"), verbs_of(a, k->verbs));
+    add_short_names(a, &r, k);
     for (size_t i = 0; i < k->n_subresources; i++) {
         const struct kind_subresource *sub = &k->subresources[i];
         struct json s = json_obj();
@@ -133,6 +143,8 @@ static void add_resource(struct arena *a, struct json *list, const struct kind *
     json_add(a, &r, S("namespaced"), json_bool(k->namespaced));
     add_text(a, &r, S("kind"), sub && sub->kind ? sub->kind : k->kind);
     json_add(a, &r, S("verbs"), verbs_of(a, sub ? sub->verbs : k->verbs));
+    if (!sub)
+        add_short_names(a, &r, k);
     json_push(a, list, r);
 }
 

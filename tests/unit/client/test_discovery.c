@@ -39,7 +39,7 @@ static void answer(struct world *w, const char *path, int status, const char *bo
                                              .body = str_of(body)});
 }
 
-/* "group/plural version Kind scope verbs +sub +sub versions" per line. */
+/* "group/plural version Kind scope verbs +sub +sub versions singular,short" per line. */
 static str shown(struct arena *a, const struct client_discovery *d)
 {
     struct buf b = {.arena = a};
@@ -52,6 +52,10 @@ static str shown(struct arena *a, const struct client_discovery *d)
             buf_fmt(&b, " +%.*s", STR(x->subresources[k]));
         for (size_t k = 0; k < x->n_versions; k++)
             buf_fmt(&b, " %.*s", STR(x->versions[k]));
+        if (x->singular.n)
+            buf_fmt(&b, " %.*s", STR(x->singular));
+        for (size_t k = 0; k < x->n_short_names; k++)
+            buf_fmt(&b, ",%.*s", STR(x->short_names[k]));
         buf_add_char(&b, '\n');
     }
     return buf_str(&b);
@@ -72,8 +76,8 @@ static void both_ways_find_the_same(void **state)
     str text = shown(&one.arena, &one.d);
     assert_true(str_eq(text, shown(&many.arena, &many.d)));
     assert_has(text, "\n/pods v1 Pod namespaced 255 ");
-    assert_has(text, "\n/namespaces v1 Namespace cluster 251 +finalize +status v1\n");
-    assert_has(text, "\napps/deployments v1 Deployment namespaced 255 +scale +status v1\n");
+    assert_has(text, "\n/namespaces v1 Namespace cluster 251 +finalize +status v1 namespace,ns\n");
+    assert_has(text, "\napps/deployments v1 Deployment namespaced 255 +scale +status v1 deployment,deploy\n");
     assert_int_equal(one.d.n_failed + one.d.text.n, 0);
     size_t n;
     const struct fake_request *log = fake_log(w->fake, &n);
@@ -102,6 +106,58 @@ static void kinds_are_found_by_group(void **state)
     assert_false(client_discovered_has_version(scaler, S("v2beta2")));
     struct client_discovery none = {0};
     assert_null(client_discovery_find(&none, (str){0}, S("ConfigMap")));
+}
+
+static const char *named(struct result *r, const char *text)
+{
+    const struct client_discovered *found = client_discovery_named(&r->d, str_of(text));
+    return found ? str_cstr(&r->arena, str_fmt(&r->arena, "%.*s/%.*s", STR(found->resource.group),
+                                               STR(found->resource.plural)))
+                 : "none";
+}
+
+static void kinds_are_found_by_what_people_call_them(void **state)
+{
+    struct world *w = *state;
+    struct result r RESULT_SCOPE = {0};
+    world_run(w, discover, &r);
+    assert_string_equal(named(&r, "pods"), "/pods");
+    assert_string_equal(named(&r, "po"), "/pods");
+    assert_string_equal(named(&r, "Pod"), "/pods");
+    assert_string_equal(named(&r, "deploy"), "apps/deployments");
+    assert_string_equal(named(&r, "deployment.apps"), "apps/deployments");
+    assert_string_equal(named(&r, "deploy.v1.apps"), "apps/deployments");
+    assert_string_equal(named(&r, "clusterroles.rbac"), "rbac.authorization.k8s.io/clusterroles"); /* as it begins */
+    assert_string_equal(named(&r, "leases.coordination.k8s.io"), "coordination.k8s.io/leases");
+    assert_string_equal(named(&r, "leases.v1.coordination.k8s.io"), "coordination.k8s.io/leases");
+    assert_string_equal(named(&r, "events"), "/events"); /* the core is told of first */
+    assert_string_equal(named(&r, "ev"), "/events");
+    assert_string_equal(named(&r, "events.events.k8s.io"), "events.k8s.io/events");
+    assert_string_equal(named(&r, "deploy.v7.apps"), "none");
+    assert_string_equal(named(&r, "deployments.extensions"), "none");
+    assert_string_equal(named(&r, "podz"), "none");
+    assert_string_equal(named(&r, ""), "none");
+    assert_string_equal(named(&r, ".apps"), "none");
+}
+
+#define DOC(group, singular, shorts)                                                                         \
+    "{\"metadata\":{\"name\":\"" group "\"},\"versions\":[{\"version\":\"v1\",\"resources\":[{\"resource\":\"" singular \
+    "s\",\"responseKind\":{\"kind\":\"K\"},\"singularResource\":\"" singular "\",\"shortNames\":[" shorts "]}]}]}"
+
+/* Its own name before another's short one; else the one that the server tells of first, whatever it is called. */
+static void of_several_the_first_is_meant(void **state)
+{
+    struct world *w = *state;
+    struct result r RESULT_SCOPE = {0};
+    answer(w, "/apis", 200,
+           "{\"kind\":\"APIGroupDiscoveryList\",\"items\":[" DOC("z.io", "ship", "\"box\",\"s\"") "," DOC(
+               "a.io", "ship", "\"s\"") "," DOC("m.io", "box", "7") "]}");
+    world_run(w, discover, &r);
+    assert_string_equal(named(&r, "ships"), "z.io/ships");
+    assert_string_equal(named(&r, "s"), "z.io/ships");
+    assert_string_equal(named(&r, "ships.a.io"), "a.io/ships");
+    assert_string_equal(named(&r, "box"), "m.io/boxs");
+    assert_string_equal(named(&r, "7"), "none");
 }
 
 #define KIND(kind) "\"responseKind\":{\"group\":\"\",\"version\":\"\",\"kind\":\"" kind "\"}"
@@ -226,6 +282,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(both_ways_find_the_same),
         TEST(kinds_are_found_by_group),
+        TEST(kinds_are_found_by_what_people_call_them),
+        TEST(of_several_the_first_is_meant),
         TEST(the_first_version_that_is_not_stale_counts),
         TEST(versions_that_fail_are_named),
         TEST(a_server_that_refuses_is_an_error),
