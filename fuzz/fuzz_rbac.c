@@ -105,7 +105,7 @@ static void check_questions(struct arena *a, const struct authz_index *ix)
 {
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
         struct explanation e = explain_request(a, ix, &bob, &questions[i]);
-        struct explain_holders holders = explain_who_can(a, ix, &questions[i]);
+        struct explain_holders holders = explain_who_can(a, ix, &questions[i], false);
         struct buf b = {.arena = a};
         assert(e.decision.allowed == authz_check(ix, &bob, &questions[i], NULL).allowed);
         assert(e.decision.allowed == (e.n_paths > 0));

@@ -105,6 +105,8 @@ bool authz_visit_roles(const struct authz_index *ix, bool (*fn)(void *ctx, const
 /* NULL when there is none. */
 const struct authz_role *authz_get_role(const struct authz_index *ix, enum authz_kind kind, str namespace, str name);
 
+bool authz_has_binding(const struct authz_index *ix, enum authz_kind kind, str namespace, str name);
+
 /* ---- Texts that several places need. ---- */
 
 /* allowed by ClusterRoleBinding "b" of ClusterRole "r" to User "u" */

@@ -61,12 +61,15 @@ enum {
     EXPLAIN_MAX_INSTEAD = 20,
 };
 
-/* The least that would make it a yes. */
+/* The least that would make it a yes: a binding to a role that is there for people, or else the smallest rule in a role of its own. */
 struct explain_remedy {
     struct rule rule;
+    const struct authz_role *role;           /* NULL: none that should be bound to the asker */
     enum authz_kind role_kind, binding_kind; /* where the rule and the subject belong */
     str namespace;                           /* of both; empty for the kinds of the cluster */
     struct authz_subject subject;            /* an empty name: there is nobody to bind it to */
+    str role_name;                           /* of role, or one that is free */
+    str binding_name;                        /* that is free */
 };
 
 /* Misses come by kind; those of MISS_BINDING by how little else the role grants, the others as the index has them. */
@@ -95,14 +98,15 @@ struct explain_holder {
 };
 
 /* Every subject of a binding that can do this by itself, without the groups it may be in: users, groups, ServiceAccounts,
- * each by (namespace and) name. A user named like a ServiceAccount is one. */
+ * each by (namespace and) name. A user named like a ServiceAccount is one. Everywhere: in some namespace at least, whichever the
+ * request names; its paths are those of all namespaces. */
 struct explain_holders {
     const struct explain_holder *list;
     size_t n;
 };
 
 struct explain_holders explain_who_can(struct arena *a, const struct authz_index *ix,
-                                       const struct authz_attributes *what);
+                                       const struct authz_attributes *what, bool everywhere);
 
 /* ---- What can somebody do? (explain_rules.c) ---- */
 
@@ -142,6 +146,19 @@ const enum explain_cell *explain_matrix_of(struct arena *a, struct rules rules, 
 /* User "bob" can delete pods in the namespace "team-a": its paths; or cannot: near misses and the remedy. */
 void explanation_format(struct buf *b, const struct explanation *e);
 void explain_holders_format(struct buf *b, const struct authz_attributes *what, const struct explain_holders *holders);
+
+/* The parts of it: User "bob" can delete pods in the namespace "team-a" */
+void explain_claim_format(struct buf *b, const struct explanation *e);
+/* delete pods in the namespace "team-a" */
+void explain_request_format(struct buf *b, const struct authz_attributes *what);
+/* allowed to get, list: RoleBinding "devs" in the namespace "team-a" binds Group "devs" to ClusterRole "view" */
+void explain_miss_format(struct buf *b, const struct explanation *e, const struct explain_miss *miss);
+
+/* ---- As a command. (explain_command.c) ---- */
+
+/* One line for a shell that does what the remedy says, by kubectl. Of a resource that the server does not know kubectl makes no
+ * rules by name, so that such a role is written out. Nothing for a remedy without verbs or subject. */
+void explain_command(struct buf *b, const struct explain_remedy *remedy, bool is_known_resource);
 
 /* ---- Parts. ---- */
 

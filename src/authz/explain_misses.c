@@ -87,7 +87,7 @@ static str role_key(const struct authz_role *const *role)
     return (str){(const char *)role, sizeof *role};
 }
 
-static bool allows(const struct authz_role *role, const struct authz_attributes *what)
+bool explain_allows(const struct authz_role *role, const struct authz_attributes *what)
 {
     rules_each(role->rules, rule)
     {
@@ -161,7 +161,7 @@ static bool look_elsewhere(void *ctx, const struct authz_grant *grant)
     struct hunt *h = ctx;
     bool here = grant->kind == AUTHZ_CLUSTER_ROLE_BINDING ||
                 (h->e->what.is_resource && str_eq(grant->namespace, h->e->what.namespace));
-    if (here || !grant->role || !allows(grant->role, &h->e->what))
+    if (here || !grant->role || !explain_allows(grant->role, &h->e->what))
         return true;
     add_miss(h, MISS_NAMESPACE, grant);
     if (!map_get(&h->known, role_key(&grant->role)))
@@ -187,8 +187,7 @@ static double count(struct strs list, double wildcard)
     return strs_have(list, S("*")) ? wildcard : (double)list.n;
 }
 
-/* A rough measure of what else one would get with a role. */
-static double breadth_of(const struct authz_role *role)
+double explain_breadth(const struct authz_role *role)
 {
     enum { ALL_VERBS = 10, ALL_GROUPS = 100, ALL_RESOURCES = 1000, ALL_URLS = 100, ANY_NAME = 100 };
     double sum = 0;
@@ -208,8 +207,8 @@ static bool add_candidate(void *ctx, const struct authz_role *role)
     const struct authz_attributes *what = &c->hunt->e->what;
     bool reaches = role->kind == AUTHZ_CLUSTER_ROLE ||
                    (what->is_resource && what->namespace.n && str_eq(role->namespace, what->namespace));
-    if (reaches && allows(role, what) && !map_get(&c->hunt->known, role_key(&role)))
-        *vec_push(c->hunt->arena, &c->list) = (struct candidate){role, breadth_of(role)};
+    if (reaches && explain_allows(role, what) && !map_get(&c->hunt->known, role_key(&role)))
+        *vec_push(c->hunt->arena, &c->list) = (struct candidate){role, explain_breadth(role)};
     return true;
 }
 
@@ -236,67 +235,6 @@ static void look_at_roles(struct hunt *h, const struct authz_index *ix)
     }
 }
 
-/* ---- The remedy. ---- */
-
-struct authz_subject explain_subject(str user)
-{
-    str prefix = S("system:serviceaccount:"), namespace, name;
-    if (str_has_prefix(user, prefix) && str_cut(str_from(user, prefix.n), ':', &namespace, &name) && namespace.n &&
-        name.n && str_find_char(name, ':') < 0)
-        return (struct authz_subject){AUTHZ_SERVICE_ACCOUNT, name, namespace};
-    return (struct authz_subject){AUTHZ_USER, user, {0}};
-}
-
-static struct strs just(struct arena *a, str text)
-{
-    str *one = ARENA_NEW(a, str);
-    *one = text;
-    return (struct strs){one, 1};
-}
-
-/* Requests that create or delete whole collections carry no name, so a rule with names would not help them. */
-static bool has_name(const struct authz_attributes *what)
-{
-    bool nameless =
-        str_eq(what->verb, S("deletecollection")) || (str_eq(what->verb, S("create")) && what->subresource.n == 0);
-    return what->name.n && !nameless;
-}
-
-static struct rule smallest_rule(struct arena *a, const struct authz_attributes *what)
-{
-    if (!authz_is_request(what))
-        return (struct rule){0};
-    struct rule rule = {.verbs = just(a, what->verb)};
-    if (!what->is_resource) {
-        rule.non_resource_urls = just(a, what->path);
-        return rule;
-    }
-    rule.api_groups = just(a, what->group);
-    rule.resources = just(a, what->subresource.n ? str_fmt(a, "%.*s/%.*s", STR(what->resource), STR(what->subresource))
-                                                 : what->resource);
-    if (has_name(what))
-        rule.resource_names = just(a, what->name);
-    return rule;
-}
-
-static struct explain_remedy find_remedy(struct arena *a, const struct explanation *e)
-{
-    bool namespaced = e->what.is_resource && e->what.namespace.n;
-    struct explain_remedy remedy = {
-        .rule = smallest_rule(a, &e->what),
-        .role_kind = namespaced ? AUTHZ_ROLE : AUTHZ_CLUSTER_ROLE,
-        .binding_kind = namespaced ? AUTHZ_ROLE_BINDING : AUTHZ_CLUSTER_ROLE_BINDING,
-        .namespace = namespaced ? e->what.namespace : (str){0},
-        .subject = explain_subject(e->who.user),
-    };
-    strs_each(e->who.groups, group)
-    {
-        if (remedy.subject.name.n == 0)
-            remedy.subject = (struct authz_subject){AUTHZ_GROUP, *group, {0}};
-    }
-    return remedy;
-}
-
 /* Stable: a kind's misses stay in the order they were found. */
 static void sort_by_kind(struct hunt *h)
 {
@@ -315,7 +253,7 @@ static void sort_by_kind(struct hunt *h)
 void explain_misses(struct arena *a, const struct authz_index *ix, struct explanation *e)
 {
     struct hunt h = {.arena = a, .e = e};
-    e->remedy = find_remedy(a, e);
+    e->remedy = explain_remedy_find(a, ix, e);
     if (e->remedy.rule.verbs.n == 0)
         return;
     authz_visit(ix, &e->who, e->what.is_resource ? e->what.namespace : (str){0}, look_here, &h);

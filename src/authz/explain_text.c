@@ -68,8 +68,7 @@ static void add_resource(struct buf *b, const struct authz_attributes *what)
     }
 }
 
-/* delete pods "web-0" in the namespace "team-a" */
-static void add_request(struct buf *b, const struct authz_attributes *what)
+void explain_request_format(struct buf *b, const struct authz_attributes *what)
 {
     if (!authz_is_request(what)) {
         buf_add_str(b, S("do what is not asked for"));
@@ -159,9 +158,8 @@ static void add_difference(struct buf *b, const struct explanation *e, const str
     buf_add_str(b, miss->cut ? S(", ...: ") : S(": "));
 }
 
-static void add_miss(struct buf *b, size_t number, const struct explanation *e, const struct explain_miss *miss)
+void explain_miss_format(struct buf *b, const struct explanation *e, const struct explain_miss *miss)
 {
-    buf_fmt(b, "\n%2zu. ", number);
     add_difference(b, e, miss);
     if (miss->kind == MISS_BINDING) {
         add_role(b, miss->role->kind, miss->role->name, miss->package);
@@ -190,20 +188,27 @@ static void add_remedy(struct buf *b, const struct explain_remedy *remedy)
     }
 }
 
+void explain_claim_format(struct buf *b, const struct explanation *e)
+{
+    add_identity(b, &e->who);
+    buf_add_str(b, e->decision.allowed ? S(" can ") : S(" cannot "));
+    explain_request_format(b, &e->what);
+}
+
 void explanation_format(struct buf *b, const struct explanation *e)
 {
     bool yes = e->decision.allowed;
     buf_add_str(b, yes ? S("yes: ") : S("no: "));
-    add_identity(b, &e->who);
-    buf_add_str(b, yes ? S(" can ") : S(" cannot "));
-    add_request(b, &e->what);
+    explain_claim_format(b, e);
     if (yes && e->is_master)
         buf_add_str(b, S("\n     members of Group \"system:masters\" can do everything"));
     for (size_t i = 0; yes && i < e->n_paths; i++)
         add_path(b, i + 1, &e->paths[i]);
     if (!yes) {
-        for (size_t i = 0; i < e->n_misses; i++)
-            add_miss(b, i + 1, e, &e->misses[i]);
+        for (size_t i = 0; i < e->n_misses; i++) {
+            buf_fmt(b, "\n%2zu. ", i + 1);
+            explain_miss_format(b, e, &e->misses[i]);
+        }
         if (e->dropped)
             buf_fmt(b, "\n     and %zu more", e->dropped);
         add_remedy(b, &e->remedy);
@@ -214,7 +219,7 @@ void explanation_format(struct buf *b, const struct explanation *e)
 void explain_holders_format(struct buf *b, const struct authz_attributes *what, const struct explain_holders *holders)
 {
     buf_fmt(b, "%zu %s can ", holders->n, holders->n == 1 ? "subject" : "subjects");
-    add_request(b, what);
+    explain_request_format(b, what);
     for (size_t i = 0; i < holders->n; i++) {
         const struct explain_holder *h = &holders->list[i];
         buf_add_char(b, '\n');

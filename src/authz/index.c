@@ -272,6 +272,12 @@ const struct authz_role *authz_get_role(const struct authz_index *ix, enum authz
     return p && p->body ? &p->body->role : NULL;
 }
 
+bool authz_has_binding(const struct authz_index *ix, enum authz_kind kind, str namespace, str name)
+{
+    return ix && is_binding(kind) && is_namespaced(kind) == (namespace.n > 0) &&
+           find_binding(ix, index_find_scope(ix, namespace), name);
+}
+
 static bool delete_in(struct authz_index *ix, enum authz_kind kind, const struct scope *scope, str name)
 {
     return is_binding(kind) ? delete_binding(ix, scope, name) : delete_role(ix, kind, scope, name);

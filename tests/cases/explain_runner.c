@@ -3,7 +3,8 @@
  * given: roles and bindings, as YAML documents.
  * "when why USER VERB TYPE[/NAME]": may this user do that, and why? A TYPE is pods, deployments.apps or a path (/metrics);
  *     a USER "-" has no name. Options: -n NAMESPACE --groups=a,b --subresource=log.
- * "when who-can VERB TYPE[/NAME]": who can do that?
+ * "when fix USER VERB TYPE[/NAME]": the command that would make it a yes. Of a TYPE that begins with "?" the server does not know.
+ * "when who-can VERB TYPE[/NAME]": who can do that? -A: in any namespace.
  * "when rules-for USER": what a SelfSubjectRulesReview answers.
  * "when matrix USER VERB,VERB TYPE,TYPE": resources x verbs; "names" means some objects only. The rules that the user has must
  *     tell the same by themselves, but for system:masters.
@@ -22,6 +23,7 @@ struct question {
     str words[MAX_WORDS];
     size_t n;
     str namespace, subresource;
+    bool everywhere;
     struct strs groups;
 };
 
@@ -42,6 +44,8 @@ static struct question parse(struct arena *a, str args)
         str_cut(rest, ' ', &word, &rest);
         if (str_eq(word, S("-n")))
             str_cut(str_trim(rest), ' ', &q.namespace, &rest);
+        else if (str_eq(word, S("-A")))
+            q.everywhere = true;
         else if (str_has_prefix(word, S("--groups=")))
             q.groups = split(a, str_from(word, strlen("--groups=")));
         else if (str_has_prefix(word, S("--subresource=")))
@@ -113,9 +117,16 @@ static str answer(struct case_file *c, const struct authz_index *ix, const struc
         struct authz_attributes w = what(&q, q.words[2], q.words[3]);
         struct explanation e = explain_request(c->arena, ix, &id, &w);
         explanation_format(&b, &e);
+    } else if (str_eq(q.words[0], S("fix"))) {
+        bool is_known = !str_has_prefix(q.words[3], S("?"));
+        struct authz_identity id = who(&q);
+        struct authz_attributes w = what(&q, q.words[2], is_known ? q.words[3] : str_from(q.words[3], 1));
+        struct explanation e = explain_request(c->arena, ix, &id, &w);
+        explain_command(&b, &e.remedy, is_known);
+        buf_add_char(&b, '\n');
     } else if (str_eq(q.words[0], S("who-can"))) {
         struct authz_attributes w = what(&q, q.words[1], q.words[2]);
-        struct explain_holders holders = explain_who_can(c->arena, ix, &w);
+        struct explain_holders holders = explain_who_can(c->arena, ix, &w, q.everywhere);
         explain_holders_format(&b, &w, &holders);
     } else if (str_eq(q.words[0], S("rules-for"))) {
         struct authz_identity id = who(&q);

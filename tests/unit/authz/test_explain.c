@@ -258,7 +258,7 @@ static bool is_holder(struct world *w, const struct explain_holders *holders, st
 
 static void check_who_can(struct world *w, const struct authz_attributes *what)
 {
-    struct explain_holders holders = explain_who_can(&w->arena, w->ix, what);
+    struct explain_holders holders = explain_who_can(&w->arena, w->ix, what, false);
     size_t known = 0;
     for (size_t i = 0; i < COUNT(users) + COUNT(groups); i++) {
         bool is_user = i < COUNT(users);
@@ -331,9 +331,9 @@ static void nobody_is_refused(void **state)
     assert_false(explain_request(&a, ix, NULL, &pods).decision.allowed);
     assert_false(explain_request(&a, ix, &bob, NULL).decision.allowed);
     assert_false(explain_request(&a, NULL, &bob, &pods).decision.allowed);
-    assert_int_equal(explain_who_can(&a, ix, &nothing).n, 0);
-    assert_int_equal(explain_who_can(&a, ix, NULL).n, 0);
-    assert_int_equal(explain_who_can(&a, NULL, &pods).n, 0);
+    assert_int_equal(explain_who_can(&a, ix, &nothing, false).n, 0);
+    assert_int_equal(explain_who_can(&a, ix, NULL, false).n, 0);
+    assert_int_equal(explain_who_can(&a, NULL, &pods, false).n, 0);
     authz_index_free(ix);
 }
 
