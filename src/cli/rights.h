@@ -13,6 +13,7 @@
 struct rights {
     struct authz_index *index;
     size_t n_roles, n_bindings;
+    str namespace; /* whose Roles and RoleBindings it has besides the kinds of the cluster; empty: those of all */
 };
 
 /* All ClusterRoles and ClusterRoleBindings; Roles and RoleBindings of a namespace, or of all (empty). */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rights.h"
+
+static const struct client_resource kinds[] = {
+    [AUTHZ_ROLE] = CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "roles", "Role", true),
+    [AUTHZ_CLUSTER_ROLE] = CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false),
+    [AUTHZ_ROLE_BINDING] = CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true),
+    [AUTHZ_CLUSTER_ROLE_BINDING] =
+        CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false),
+};
+
+/* One list on its way into the index. */
+struct loading {
+    struct authz_index *index;
+    enum authz_kind kind;
+    bool has_begun;
+};
+
+/* ---- A list that begins anew. ---- */
+
+struct place {
+    str namespace, name;
+};
+
+struct places {
+    struct arena *arena;
+    enum authz_kind kind;
+    VEC(struct place) list;
+};
+
+static void note(struct places *p, enum authz_kind kind, str namespace, str name)
+{
+    if (kind == p->kind)
+        *vec_push(p->arena, &p->list) = (struct place){str_dup(p->arena, namespace), str_dup(p->arena, name)};
+}
+
+static bool note_binding(void *ctx, const struct authz_grant *grant)
+{
+    note(ctx, grant->kind, grant->namespace, grant->name);
+    return true;
+}
+
+static bool note_role(void *ctx, const struct authz_role *role)
+{
+    note(ctx, role->kind, role->namespace, role->name);
+    return true;
+}
+
+/* What came of the list so far may be gone by now. */
+static void begin(void *ctx)
+{
+    struct loading *l = ctx;
+    struct arena scratch ARENA_SCOPE = {0};
+    struct places known = {.arena = &scratch, .kind = l->kind};
+    if (l->has_begun) {
+        authz_visit_bindings(l->index, note_binding, &known);
+        authz_visit_roles(l->index, note_role, &known);
+    }
+    vec_each(&known.list, place)
+    {
+        authz_index_delete(l->index, l->kind, place->namespace, place->name);
+    }
+    l->has_begun = true;
+}
+
+/* A malformed one grants nothing, on the server as here. */
+static int put(void *ctx, const struct json *item, struct err *err)
+{
+    struct loading *l = ctx;
+    (void)err;
+    (void)authz_index_put(l->index, item, NULL);
+    return 0;
+}
+
+/* ---- Lists. ---- */
+
+static void need(struct command *c, enum authz_kind kind, str namespace)
+{
+    const struct client_resource *r = &kinds[kind];
+    command_needs(c, (struct command_need){.verb = "list",
+                                           .group = r->group,
+                                           .resource = r->plural,
+                                           .namespace = r->namespaced ? namespace : (str){0}});
+}
+
+static int load(struct command *c, enum authz_kind kind, str namespace, struct authz_index *index, struct err *err)
+{
+    static const struct client_taker taker = {begin, put};
+    struct loading loading = {.index = index, .kind = kind};
+    struct client_ref ref = {.resource = &kinds[kind], .namespace = kinds[kind].namespaced ? namespace : (str){0}};
+    return client_list_each(c->session.client, &ref, NULL, &taker, &loading, err);
+}
+
+static bool count_binding(void *ctx, const struct authz_grant *grant)
+{
+    (void)grant;
+    ++*(size_t *)ctx;
+    return true;
+}
+
+static bool count_role(void *ctx, const struct authz_role *role)
+{
+    (void)role;
+    ++*(size_t *)ctx;
+    return true;
+}
+
+static void count(struct rights *r)
+{
+    r->n_roles = r->n_bindings = 0;
+    authz_visit_roles(r->index, count_role, &r->n_roles);
+    authz_visit_bindings(r->index, count_binding, &r->n_bindings);
+}
+
+int rights_load(struct command *c, str namespace, struct rights *ret, struct err *err)
+{
+    static const enum authz_kind all[] = {AUTHZ_CLUSTER_ROLE, AUTHZ_CLUSTER_ROLE_BINDING, AUTHZ_ROLE,
+                                          AUTHZ_ROLE_BINDING};
+    struct rights r = {.index = authz_index_new(), .namespace = namespace};
+    int code = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        need(c, all[i], namespace);
+    for (size_t i = 0; code == 0 && i < sizeof all / sizeof *all; i++)
+        code = load(c, all[i], namespace, r.index, err);
+    if (code < 0) {
+        rights_done(&r);
+        return err_wrap(err, "read roles and bindings");
+    }
+    count(&r);
+    *ret = r;
+    return 0;
+}
+
+int rights_load_rest(struct command *c, struct rights *r, struct err *err)
+{
+    if (r->namespace.n == 0)
+        return 0;
+    need(c, AUTHZ_ROLE, (str){0});
+    need(c, AUTHZ_ROLE_BINDING, (str){0});
+    int code = load(c, AUTHZ_ROLE, (str){0}, r->index, err);
+    if (code == 0)
+        code = load(c, AUTHZ_ROLE_BINDING, (str){0}, r->index, err);
+    if (code < 0)
+        return err_wrap(err, "read roles and bindings of other namespaces");
+    r->namespace = (str){0};
+    count(r);
+    return 0;
+}
+
+void rights_done(struct rights *r)
+{
+    authz_index_free(r->index);
+    *r = (struct rights){0};
+}
