@@ -52,8 +52,8 @@ static bool is_among(str text, const char *const *list)
 }
 
 /* Verbs that kubectl takes for any resource. Others it takes for some resources, and only some of them: those are written out. */
-static const char *const plain_verbs[] = {"*",      "get",   "list",   "watch",            "create",
-                                          "update", "patch", "delete", "deletecollection", NULL};
+static const char *const plain_verbs[] = {
+    "*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", NULL};
 static const char *const url_verbs[] = {"*", "get", "post", "put", "delete", "patch", "head", "options", NULL};
 
 /* Flags that are lists are parted at commas. */

@@ -63,8 +63,7 @@ static bool is_everything(const struct authz_role *role)
 {
     rules_each(role->rules, rule)
     {
-        if (strs_have(rule->verbs, S("*")) && strs_have(rule->api_groups, S("*")) &&
-            strs_have(rule->resources, S("*")))
+        if (strs_have(rule->verbs, S("*")) && strs_have(rule->api_groups, S("*")) && strs_have(rule->resources, S("*")))
             return true;
     }
     return false;

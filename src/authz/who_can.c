@@ -8,7 +8,7 @@
 struct holder {
     struct explain_holder out;
     struct explain_path *paths;
-    size_t n;                          /* of paths */
+    size_t n;                           /* of paths */
     const struct authz_binding *newest; /* that was counted; a subject may be named twice in one */
 };
 

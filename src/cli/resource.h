@@ -12,7 +12,7 @@ struct resource_named {
     str group, resource; /* "apps", "deployments" */
     str name;            /* of one object; empty: all */
     bool is_namespaced;
-    str path; /* of a URL that is no resource: "/healthz"; then all others are empty */
+    str path;                             /* of a URL that is no resource: "/healthz"; then all others are empty */
     const struct client_discovered *what; /* NULL: a path, "*", or not known */
 };
 

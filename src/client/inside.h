@@ -57,9 +57,9 @@ struct client_listing {
     const struct client_ref *ref;
     const struct client_list_options *options;
     const struct client_taker *taker;
-    void *ctx;         /* of the taker */
-    uint32_t limit;    /* of a page; 0: none */
-    str version, next; /* next: the token of the page to come; empty: that was all */
+    void *ctx;          /* of the taker */
+    uint32_t limit;     /* of a page; 0: none */
+    str version, next;  /* next: the token of the page to come; empty: that was all */
     size_t bytes, most; /* of all pages; most 0: any number of them */
 };
 

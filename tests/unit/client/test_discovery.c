@@ -111,8 +111,8 @@ static void kinds_are_found_by_group(void **state)
 static const char *named(struct result *r, const char *text)
 {
     const struct client_discovered *found = client_discovery_named(&r->d, str_of(text));
-    return found ? str_cstr(&r->arena, str_fmt(&r->arena, "%.*s/%.*s", STR(found->resource.group),
-                                               STR(found->resource.plural)))
+    return found ? str_cstr(&r->arena,
+                            str_fmt(&r->arena, "%.*s/%.*s", STR(found->resource.group), STR(found->resource.plural)))
                  : "none";
 }
 
@@ -140,8 +140,9 @@ static void kinds_are_found_by_what_people_call_them(void **state)
     assert_string_equal(named(&r, ".apps"), "none");
 }
 
-#define DOC(group, singular, shorts)                                                                         \
-    "{\"metadata\":{\"name\":\"" group "\"},\"versions\":[{\"version\":\"v1\",\"resources\":[{\"resource\":\"" singular \
+#define DOC(group, singular, shorts)                                                 \
+    "{\"metadata\":{\"name\":\"" group                                               \
+    "\"},\"versions\":[{\"version\":\"v1\",\"resources\":[{\"resource\":\"" singular \
     "s\",\"responseKind\":{\"kind\":\"K\"},\"singularResource\":\"" singular "\",\"shortNames\":[" shorts "]}]}]}"
 
 /* Its own name before another's short one; else the one that the server tells of first, whatever it is called. */
