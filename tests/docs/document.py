@@ -10,10 +10,11 @@ A comment on the line above a block, or above the blank line before it, says wha
     <!-- terminal -->              its command goes on in another terminal; what it prints is waited for
     <!-- file NAME -->             the reader saves it under this name
     <!-- tested by PATH -->        its commands cannot be run here; the test PATH does it
+    <!-- measured by PATH -->      it shows what the benchmark PATH has printed once
 """
 import re
 
-MARK = re.compile(r'^<!-- (terminal|file (\S+)|tested by (\S+(?: \S+)*)) -->$')
+MARK = re.compile(r'^<!-- (terminal|file (\S+)|(tested|measured) by (\S+(?: \S+)*)) -->$')
 FENCE = re.compile(r'^(```+|~~~+)\s*(\S*)')
 ANY_COMMENT = re.compile(r'^<!--.*-->$')
 # What a reader would paste into a shell. A block in another language than a shell's is not looked at.
@@ -64,7 +65,7 @@ class Block:
 
     def stray_commands(self):
         """(line, text) of what looks like a command and is neither run nor printed by one."""
-        if self.language not in SHELL_LANGUAGES or self.mark in ('file', 'tested'):
+        if self.language not in SHELL_LANGUAGES or self.mark in ('file', 'tested', 'measured'):
             return []
         found = []
         for number, text in enumerate(self.lines, self.line):
@@ -85,13 +86,13 @@ def looks_like_command(text):
 
 
 def parse_mark(text):
-    """("terminal"|"file"|"tested"|"", argument) of a comment."""
+    """("terminal"|"file"|"tested"|"measured"|"", argument) of a comment."""
     match = MARK.match(text.strip())
     if not match:
         return '', ''
     if match.group(2):
         return 'file', match.group(2)
-    return ('tested', match.group(3)) if match.group(3) else ('terminal', '')
+    return (match.group(3), match.group(4)) if match.group(3) else ('terminal', '')
 
 
 def parse(text):
@@ -153,3 +154,8 @@ def tidy(output):
 
 def matches(expected, lines):
     return bool(pattern_of(expected).fullmatch(''.join(line + '\n' for line in lines)))
+
+
+def begins(expected, lines):
+    """Of a program that goes on: what the document shows has come, whatever follows."""
+    return bool(pattern_of(expected).match(''.join(line + '\n' for line in lines)))

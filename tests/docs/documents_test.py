@@ -44,8 +44,15 @@ class Tests:
         self.followed = {os.path.realpath(test['cmd'][-1]) for test in tests
                          if any(os.path.basename(word) == 'run_document.py' for word in test['cmd'])}
 
+        benchmarks = json.loads(read(os.path.join(build, 'meson-info', 'intro-benchmarks.json')))
+        self.benchmarks = {os.path.basename(benchmark['cmd'][0]) for benchmark in benchmarks}
+
     def run(self, path):
         return os.path.realpath(path) in self.words
+
+    def measure(self, path):
+        """bench/server/costs.c is the program bench_server_costs."""
+        return os.path.exists(path) and '_'.join(os.path.splitext(path)[0].split(os.sep)[-3:]) in self.benchmarks
 
     def have(self, suite, pattern):
         expression = re.compile(re.escape(pattern).replace(r'\*', '.*'))
@@ -73,30 +80,33 @@ def prose(text):
 
 # ---- What is wrong with a document. ----
 
-def stray_commands(world, path, text):
+def stray_commands(_, __, text):
     for block in document.parse(text):
         for line, command in block.stray_commands():
             yield 'line %d: nothing runs "%s"' % (line, command)
 
 
-def marks(world, path, text):
+def marks(world, _, text):
     for number, line in enumerate(text.split('\n'), 1):
         if document.ANY_COMMENT.match(line.strip()) and not document.MARK.match(line.strip()):
             yield 'line %d: a comment that says nothing to the runner' % number
     for block in document.parse(text):
-        for test in block.argument.split() if block.mark == 'tested' else []:
-            if not world.tests.run(os.path.join(world.root, test)):
-                yield 'line %d: no test runs %s' % (block.line, test)
+        for path in block.argument.split() if block.mark == 'tested' else []:
+            if not world.tests.run(os.path.join(world.root, path)):
+                yield 'line %d: no test runs %s' % (block.line, path)
+        for path in block.argument.split() if block.mark == 'measured' else []:
+            if not world.tests.measure(os.path.join(world.root, path)):
+                yield 'line %d: no benchmark is %s' % (block.line, path)
 
 
 def followed(world, path, text):
-    has_commands = any(block.commands for block in document.parse(text) if block.mark != 'tested')
+    has_commands = any(block.commands for block in document.parse(text) if block.mark not in ('tested', 'measured'))
     if has_commands and os.path.realpath(os.path.join(world.root, path)) not in world.tests.followed:
         yield 'it has commands, and tests/docs/meson.build does not name it'
 
 
 def links(world, path, text):
-    for target in LINK.findall(prose(text)):
+    for target in LINK.findall(CODE.sub('', prose(text))):
         if re.match(r'[a-z]+:', target):
             continue
         name, _, anchor = target.partition('#')
@@ -143,7 +153,7 @@ def exists(world, name):
         first in SUITES and world.tests.have(first, rest))
 
 
-def names(world, path, text):
+def names(world, _, text):
     for name in sorted(set(CODE.findall(prose(text)))):
         if re.fullmatch(r'[a-z0-9][\w.-]*(?:/[\w*.-]+)*/?', name) and not exists(world, name):
             yield '`%s` does not exist' % name

@@ -31,7 +31,7 @@ class Follower:
         sys.stdout.flush()
 
     def follow(self, block):
-        if block.mark == 'tested':
+        if block.mark in ('tested', 'measured'):
             return
         if block.mark == 'file':
             self.session.save(block.argument, block.lines)

@@ -34,6 +34,7 @@ FOLLOWED = [
     ('a home of its own', '    $ ls -A ~ | wc -l; case $HOME in /root|/home/*) echo bad;; esac\n    0\n', None),
     ('nothing to read', '    $ cat\n', None),
     ('a terminal', '<!-- terminal -->\n\n    $ echo ready; exec sleep 1000\n    ready\n\n    $ echo\n', None),
+    ('a terminal that goes on to talk', '<!-- terminal -->\n    $ echo ready; echo more; exec sleep 1000\n    ready\n', None),
     ('a terminal with other output', '<!-- terminal -->\n    $ echo broken\n    ready\n', 'not ok 1'),
     ('a file', '<!-- file a.txt -->\n```yaml\na: 1\n```\n\n    $ cat a.txt\n    a: 1\n', None),
     ('a file elsewhere', '<!-- file ../../../a.txt -->\n```yaml\na: 1\n```\n', 'outside of the repository'),
@@ -56,6 +57,9 @@ CHECKED = [
     ('a command with its test', {'a.md': '<!-- tested by %s -->\n\n    make all\n' % TEST}, None),
     ('a test that is not there', {'a.md': '<!-- tested by tests/e2e/bad.bats -->\n\n    make all\n'}, 'no test runs tests/e2e/bad.bats'),
     ('a test that is not run', {'a.md': '<!-- tested by a.md -->\n\n    make all\n'}, 'no test runs a.md'),
+    ('a figure with its benchmark', {'a.md': '<!-- measured by bench/x/y.c -->\n\n    make bench\n', 'bench/x/y.c': ''}, None),
+    ('a benchmark that is not there', {'a.md': '<!-- measured by bench/x/z.c -->\n\n    make bench\n', 'bench/x/z.c': ''},
+     'no benchmark is bench/x/z.c'),
     ('a mark too far away', {'a.md': '<!-- tested by %s -->\nText.\n\n    make all\n' % TEST}, 'nothing runs'),
     ('a mark that is none', {'a.md': '<!-- tested with care -->\n'}, 'says nothing to the runner'),
     ('commands without a test', {'b.md': '    $ true\n'}, 'tests/docs/meson.build does not name it'),
@@ -91,7 +95,8 @@ def check(root, files):
     tests = [{'name': 'good', 'suite': ['reeve:e2e'], 'cmd': ['bats', os.path.join(root, TEST)]},
              {'name': 'followed', 'suite': ['reeve:docs'],
               'cmd': [os.path.join(HERE, 'run_document.py'), 'reeve', root, os.path.join(root, 'followed.md')]}]
-    write(root, {'build/meson-info/intro-tests.json': json.dumps(tests)})
+    write(root, {'build/meson-info/intro-tests.json': json.dumps(tests),
+                 'build/meson-info/intro-benchmarks.json': json.dumps([{'cmd': ['/build/bench/bench_x_y']}])})
     return run(os.path.join(HERE, 'documents_test.py'), root, os.path.join(root, 'build'))
 
 
