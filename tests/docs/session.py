@@ -18,6 +18,7 @@ import document
 PATIENCE = 120  # seconds until what should happen counts as never happening
 LEFT_OUT = shutil.ignore_patterns('build*', '.git', '.cache', 'node_modules', 'corpus', '__pycache__')
 USUAL = '127.0.0.1:6443'
+NOTICE = re.compile(r'(?m)^[^\n]*: line \d+: +\d+ (?:Terminated|Killed|Hangup) [^\n]*\n')  # the shell's own, about a job
 
 
 class Trouble(Exception):
@@ -49,6 +50,7 @@ class Session:
         os.symlink(os.path.join(root, 'tests', 'clients', 'node_modules'), os.path.join(self.copy, 'node_modules'))  # as npm would
         self.environment = environment(self.scratch, binaries)
         self.port = None
+        self.ahead = b''
         self.count = 0
         self.terminals = []
         self.shell = subprocess.Popen(['bash', '--noprofile', '--norc'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -89,22 +91,24 @@ class Session:
         mark = 'end-of-command-%d-%d' % (self.count, os.getpid())
         self.shell.stdin.write(('. %s </dev/null; printf "%%s %%d\\n" %s $?\n' % (path, mark)).encode())
         self.shell.stdin.flush()
-        output = self.read_until(mark.encode(), command)
-        text, status = re.fullmatch(r'(?s)(.*)%s (\d+)\n' % mark, output.decode('utf-8', 'replace')).groups()
-        text = text.replace(path + ': line 1: ', 'bash: ').replace(path, 'bash')
+        text, status = self.read_until(re.compile(rb'(?s)(.*?)%s (\d+)\n' % mark.encode()), command)
+        text = NOTICE.sub('', text.decode('utf-8', 'replace')).replace(path + ': line 1: ', 'bash: ').replace(path, 'bash')
         return document.tidy(self.seen(text)), int(status)
 
     def read_until(self, mark, command):
-        output = b''
+        """What mark finds; what comes behind it is for the next one."""
+        output = self.ahead
         until = time.monotonic() + PATIENCE
-        while mark not in output or not output.endswith(b'\n'):
+        while not mark.match(output):
             if not self.selector.select(max(0, until - time.monotonic())):
                 raise Trouble('not done after %d s: %s\n%s' % (PATIENCE, command, output.decode('utf-8', 'replace')))
             piece = os.read(self.shell.stdout.fileno(), 65536)
             if not piece:
                 raise Trouble('the shell ended: %s\n%s' % (command, output.decode('utf-8', 'replace')))
             output += piece
-        return output
+        found = mark.match(output)
+        self.ahead = output[found.end():]
+        return found.groups()
 
     # ---- Other terminals. ----
 
