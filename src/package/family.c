@@ -81,6 +81,14 @@ static int unite(struct arena *a, const holder_vec *list, struct json *ret, stru
 
 /* ---- The family. ---- */
 
+void family_check_version(const struct package *candidate, str version, str digest, struct findings *findings)
+{
+    if (str_eq(version, candidate->version) && !str_eq(digest, candidate->digest))
+        findings_add(findings, S("AlreadyInstalled"),
+                     "%.*s:%.*s is installed already, but from another image: %.*s, not %.*s", STR(candidate->family),
+                     STR(version), STR(digest), STR(candidate->digest));
+}
+
 /* Those that may live beside the candidate, which is the last of the list returned; the others are findings. */
 static size_t check_identities(const struct package *candidate, const struct package *const *others, size_t n_others,
                                const struct package **ret, struct findings *findings)
@@ -94,10 +102,8 @@ static size_t check_identities(const struct package *candidate, const struct pac
             findings_add(findings, S("AlreadyInstalled"),
                          "%.*s:%.*s is installed already, and what was pulled now by its digest %.*s is something else",
                          STR(o->family), STR(o->version), STR(o->digest));
-        else if (!str_eq(o->digest, candidate->digest))
-            findings_add(findings, S("AlreadyInstalled"),
-                         "%.*s:%.*s is installed already, but from another image: %.*s, not %.*s", STR(o->family),
-                         STR(o->version), STR(o->digest), STR(candidate->digest));
+        else
+            family_check_version(candidate, o->version, o->digest, findings);
     }
     ret[n++] = candidate;
     return n;

@@ -12,6 +12,8 @@
  * cannot be united. The candidate may be among the others. */
 int family_check(struct arena *a, const struct package *candidate, const struct package *const *others, size_t n_others,
                  struct findings *findings, struct err *err);
+/* The part of it that needs no more than what is known of one that is there: the same version must be the same image. */
+void family_check_version(const struct package *candidate, str version, str digest, struct findings *findings);
 /* The body of one CRD that serves all of these packages (those that do not have it are passed over). The one with the
  * highest version that has it is returned as ret_owner: its annotations are the ones shown. The body shares what was read into
  * the arena: use one per CRD. */

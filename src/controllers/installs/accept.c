@@ -3,8 +3,8 @@
 
 #include "controllers/installs/status.h"
 #include "object/object.h"
-#include "oci/reference.h"
 #include "package/family.h"
+#include "package/rival.h"
 #include "package/semver.h"
 
 static const int64_t millisecond = INT64_C(1000000);
@@ -23,21 +23,11 @@ static size_t fact_group(void *ctx, struct arena *a, str group, const struct pla
     return table.crds_of_group(table.ctx, a, group, ret);
 }
 
-static str family_of(struct arena *a, str reference)
-{
-    struct oci_reference ref;
-    struct oci_digest none = {0};
-    if (oci_reference_parse(reference, &ref, NULL) < 0)
-        return (str){0};
-    struct oci_identity id = oci_reference_identity(a, &ref, S("-"), &none);
-    return str_fmt(a, "%.*s:%.*s", STR(id.repo), STR(id.name));
-}
-
 static bool fact_package(void *ctx, const struct package_requirement *requirement)
 {
     struct installs *s = ctx;
     struct arena scratch ARENA_SCOPE = {0};
-    str family = family_of(&scratch, requirement->package), key;
+    str family = rival_family(&scratch, requirement->package), key;
     bool is_there = false;
     size_t at = 0;
     void *value;
@@ -58,62 +48,29 @@ struct plan_facts accept_facts(struct installs *s)
 
 /* ---- One in one place. ---- */
 
-/* Who holds something comes first, then who came first. */
-static bool comes_before(const struct json *x, size_t lane_x, const struct json *y, size_t lane_y)
+static struct rival rival_of(const struct lane *l, const struct json *install)
 {
-    bool holds_x = json_get_text(json_get(x, S("status")), S("installedPackage")).n != 0;
-    bool holds_y = json_get_text(json_get(y, S("status")), S("installedPackage")).n != 0;
-    if (holds_x != holds_y)
-        return holds_x;
-    int order = str_cmp(json_get_text(object_meta(x), S("creationTimestamp")),
-                        json_get_text(object_meta(y), S("creationTimestamp")));
-    if (order == 0)
-        order = lane_x != lane_y ? (lane_x < lane_y ? -1 : 1) : str_cmp(object_name(x), object_name(y));
-    return order < 0;
+    return (struct rival){l->dialect, l->is_cluster, install};
 }
 
-/* It was refused, and holds nothing: one that is broken does not keep another out. */
-static bool is_refused(const struct json *install)
-{
-    const struct json *status = json_get(install, S("status"));
-    return json_get_text(status, S("installedPackage")).n == 0 && condition_is(install, S("Synced"), S("False"));
-}
-
-static void check_rival(struct visit *v, str family, size_t lane, const struct json *other, struct findings *findings)
-{
-    const struct lane *l = &v->s->lanes[lane];
-    str theirs = json_get_text(json_get(other, S("status")), S("installedPackage"));
-    if (theirs.n == 0)
-        theirs = pull_reference(v->a, other);
-    if (str_eq(object_uid(other), object_uid(&v->install)) || !str_eq(family_of(v->a, theirs), family) ||
-        is_refused(other) || !comes_before(other, lane, &v->install, (size_t)(v->lane - v->s->lanes)))
-        return;
-    findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(family),
-                 STR(visit_title(v->a, l, object_namespace(other), object_name(other))));
-}
-
-/* Whether another install of this name, of another kind, has its controller in the same place: the account would serve both. */
+/* Those of this name, of another kind, that may have their controller in the same place. */
 static void check_namesakes(struct visit *v, const struct lane *l, struct findings *findings)
 {
+    struct rival self = rival_of(v->lane, &v->install);
     struct items items ITEMS_SCOPE = informer_list(l->installs, l->is_cluster ? (str){0} : v->asked.namespace);
     for (size_t k = 0; k < items.n; k++) {
         if (!str_eq(item_name(items.p[k]), object_name(&v->install)))
             continue;
-        struct json other = item_tree(v->a, items.p[k]);
-        struct findings ignored = {.arena = v->a};
-        struct plan_install theirs;
-        plan_install_read(v->a, l->dialect, &other, &theirs, &ignored);
-        if (str_eq(theirs.namespace, v->asked.namespace) && !is_refused(&other) &&
-            comes_before(&other, (size_t)(l - v->s->lanes), &v->install, (size_t)(v->lane - v->s->lanes)))
-            findings_add(findings, S("Conflict"), "ServiceAccount \"%.*s\" of namespace %.*s is that of %.*s",
-                         STR(theirs.name), STR(theirs.namespace),
-                         STR(visit_title(v->a, l, object_namespace(&other), theirs.name)));
+        struct json tree = item_tree(v->a, items.p[k]);
+        struct rival other = rival_of(l, &tree);
+        rival_check_account(v->a, &self, &other, findings);
     }
 }
 
 void accept_check_place(struct visit *v, struct findings *findings)
 {
-    str family = family_of(v->a, v->asked.image);
+    str family = rival_family(v->a, v->asked.image);
+    struct rival self = rival_of(v->lane, &v->install);
     for (size_t i = 0; i < LANES; i++) {
         if (&v->s->lanes[i] != v->lane)
             check_namesakes(v, &v->s->lanes[i], findings);
@@ -124,8 +81,9 @@ void accept_check_place(struct visit *v, struct findings *findings)
             continue;
         struct items items ITEMS_SCOPE = informer_list(l->installs, object_namespace(&v->install));
         for (size_t k = 0; k < items.n; k++) {
-            struct json other = item_tree(v->a, items.p[k]);
-            check_rival(v, family, i, &other, findings);
+            struct json tree = item_tree(v->a, items.p[k]);
+            struct rival other = rival_of(l, &tree);
+            rival_check_package(v->a, &self, family, &other, findings);
         }
     }
 }
@@ -288,7 +246,7 @@ static void say(struct visit *v, const struct package *p, const struct json *rec
     r->version = p->version;
     r->record = *record;
     if (installed.n && !(str_eq(digest, p->digest) && str_eq(json_get_text(was, S("version")), p->version) &&
-                         str_eq(family_of(v->a, installed), p->family))) {
+                         str_eq(rival_family(v->a, installed), p->family))) {
         r->old_package = installed;
         r->old_digest = digest;
     } else {

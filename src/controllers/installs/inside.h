@@ -126,8 +126,6 @@ bool pull_result(struct installs *s, struct arena *a, const struct lane *lane, c
 void pull_release(struct installs *s, struct pull *p);
 void pull_forget(struct installs *s, str uid);
 void pull_free_all(struct installs *s);
-/* The reference that an install names, source applied. */
-str pull_reference(struct arena *a, const struct json *install);
 
 /* ---- packages.c: each package is in memory once. ---- */
 

@@ -18,12 +18,6 @@
 static const int64_t second = INT64_C(1000000000);
 static const struct client_resource secrets = CLIENT_RESOURCE("", "v1", "secrets", "Secret", true);
 
-str pull_reference(struct arena *a, const struct json *install)
-{
-    const struct json *spec = json_get(install, S("spec"));
-    return oci_reference_with_source(a, json_get_text(spec, S("package")), json_get_text(spec, S("source")));
-}
-
 /* ---- Results. ---- */
 
 static void unref(struct pull *p)
