@@ -22,7 +22,7 @@ static int run_version(int argc, char **argv);
 static const struct verb commands[] = {
     {"agent", agent_run}, {"check", cli_check},     {"clusters", cli_clusters},
     {"help", run_help},   {"manager", manager_run}, {"package", cli_package},
-    {"up", up_run},       {"version", run_version},
+    {"plan", cli_plan},   {"up", up_run},           {"version", run_version},
 };
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };

@@ -15,3 +15,4 @@ enum cli_exit {
 int cli_check(int argc, char **argv);
 int cli_clusters(int argc, char **argv);
 int cli_package(int argc, char **argv);
+int cli_plan(int argc, char **argv);

@@ -44,7 +44,8 @@ struct command {
 
     /* The common flags. */
     struct session_flags server;
-    str namespace; /* of -n; empty: not said. See command_namespace */
+    str namespace;      /* of -n; empty: not said. See command_namespace */
+    bool has_namespace; /* -n is on the command line; else the environment may have said it */
     bool all_namespaces;
     str selector;
     int64_t timeout_ns; /* what it was set to before command_start, unless said */

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reeve plan: who gains and loses what by a package, before anybody agrees to it. It asks the same functions as the controller that
+ * carries it out, and changes nothing. */
+#include "cli/planning.h"
+
+#include "cli/help.h"
+#include "object/object.h"
+
+enum {
+    EXIT_SAME = 0,
+    EXIT_CHANGES = 1,
+    EXIT_FAILED = 3, /* also: it would be refused */
+};
+
+/* ---- The command line. ---- */
+
+static int read_line(struct planning *p, int argc, char **argv)
+{
+    static const char *const outputs[] = {
+        [OUTPUT_TABLE] = "table", [OUTPUT_WIDE] = "wide", [OUTPUT_JSON] = "json", [OUTPUT_YAML] = "yaml", NULL};
+    const struct flag own[] = {
+        {.name = "cluster", .kind = FLAG_YES, .into = &p->is_cluster},
+        {.name = "name", .kind = FLAG_TEXT, .into = &p->name},
+        {.name = "stack", .kind = FLAG_YES, .into = &p->is_stack},
+        {.name = "offline", .kind = FLAG_YES, .into = &p->is_offline},
+        {.letter = 't', .name = "tag", .kind = FLAG_TEXT, .into = &p->tag},
+        {.name = "insecure-pass-full-deployment", .kind = FLAG_YES, .into = &p->pass_full_deployment},
+        {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &p->output, .words = outputs},
+        PACKAGE_FLAGS(&p->images),
+    };
+    struct flag_words words;
+    int code = command_start(p->c, own, sizeof own / sizeof *own, argc, argv, &words);
+    if (p->c->is_over)
+        return code;
+    p->c->is_over = true;
+    if (words.n != 1)
+        return command_misused(p->c, words.n ? "name one package" : "name a package: an image, or a directory");
+    if (p->is_cluster && p->c->has_namespace)
+        return command_misused(p->c, "--cluster is for the whole cluster, -n for a namespace: say one of them");
+    if (p->tag.n && !package_is_directory(words.p[0]))
+        return command_misused(p->c, "--tag says what a directory is called; %s has a name", words.p[0]);
+    p->what = words.p[0];
+    p->c->is_over = false;
+    return CLI_OK;
+}
+
+/* ---- The steps. ---- */
+
+/* Neither -n nor --cluster: the package says for whom it is. */
+static void decide_scope(struct planning *p)
+{
+    if (!p->c->has_namespace && p->source.package->scope == PACKAGE_CLUSTER)
+        p->is_cluster = true;
+}
+
+/* The install that is there may say that its images come from elsewhere. */
+static int apply_source(struct planning *p, struct err *err)
+{
+    struct package_source other;
+    if (p->source.is_directory || p->asked.image.n == 0 || str_eq(p->asked.image, p->source.reference))
+        return 0;
+    int code = package_source_open(p->c, &p->images, str_cstr(p->a, p->asked.image), (str){0}, &other, err);
+    if (code < 0)
+        return code;
+    package_source_close(&p->source);
+    p->source = other;
+    return 0;
+}
+
+static void carry(struct findings *to, const struct findings *from)
+{
+    vec_each(&from->list, it)
+    {
+        *vec_push(to->arena, &to->list) = *it;
+    }
+    to->more += from->more;
+}
+
+static int make(struct planning *p, struct err *err)
+{
+    int code = planning_find_place(p, err);
+    if (code == 0)
+        code = apply_source(p, err);
+    if (code == 0)
+        code = planning_meet_others(p, err);
+    if (code < 0)
+        return code;
+    plan_make(p->a, &(struct plan_args){p->source.package, &p->asked, &p->facts, {p->pass_full_deployment}}, &p->plan);
+    carry(&p->findings, &p->plan.findings);
+    if (p->findings.list.n || !p->world.is_known)
+        return 0;
+    if ((code = planning_see_before(p, err)) < 0 || (code = planning_check_names(p, err)) < 0 || p->findings.list.n)
+        return code;
+    return planning_see_people(p, err);
+}
+
+static void show(struct planning *p)
+{
+    struct buf text = {.arena = p->a};
+    if (p->output == OUTPUT_JSON || p->output == OUTPUT_YAML) {
+        struct json tree = planning_tree(p);
+        output_tree(&tree, p->output == OUTPUT_YAML);
+        return;
+    }
+    planning_print(&text, p);
+    output_text(buf_str(&text));
+}
+
+/* Who has no server can have a plan all the same. */
+static int fail(struct planning *p, const struct err *err)
+{
+    int code = command_fail(p->c, err);
+    if (!p->world.is_known || err->code == ERR_UNAVAILABLE || err->code == ERR_UNAUTHORIZED)
+        term_say(&p->c->term, "Without a server: %s plan %s --offline", help_program(), p->what);
+    return code;
+}
+
+static int run(struct planning *p)
+{
+    struct err err;
+    if (package_source_open(p->c, &p->images, p->what, p->tag, &p->source, &err) < 0)
+        return command_fail(p->c, &err);
+    decide_scope(p);
+    if (!p->is_offline && command_connect(p->c, &err) < 0)
+        return fail(p, &err);
+    if (planning_see_world(p, &err) < 0)
+        return fail(p, &err);
+    if (make(p, &err) < 0)
+        return err.code == ERR_BAD_REQUEST ? command_misused(p->c, "%s", err.msg) : command_fail(p->c, &err);
+    if (p->findings.list.n == 0)
+        planning_compare(p);
+    show(p);
+    return p->findings.list.n ? EXIT_FAILED : p->has_changes ? EXIT_CHANGES : EXIT_SAME;
+}
+
+void planning_done(struct planning *p)
+{
+    package_source_close(&p->source);
+    package_source_close(&p->running.old);
+    vec_each(&p->others, other)
+    {
+        package_source_close(other);
+    }
+    map_done(&p->world.by_name);
+    rights_done(&p->rights);
+}
+
+int cli_plan(int argc, char **argv)
+{
+    struct command c = {.name = "plan",
+                        .takes = TAKES_SERVER | TAKES_NAMESPACE | TAKES_TIMEOUT,
+                        .failed = EXIT_FAILED,
+                        .timeout_ns = INT64_C(300) * 1000000000};
+    struct planning p = {.c = &c, .a = &c.arena, .findings = {.arena = &c.arena}};
+    int code = read_line(&p, argc, argv);
+    if (!c.is_over)
+        code = run(&p);
+    planning_done(&p);
+    return command_end(&c, code);
+}

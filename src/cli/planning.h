@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what the files of reeve plan share.
+ * Owns: struct planning owns the packages it read and the index of rights, until planning_done.
+ * Threads: the main thread.
+ * Errors: an err for what could not be found out; what stands in the way of the install is told as findings, and what could not be
+ *         seen as notes.
+ *
+ *   plan.c              the command: flags, order of steps, exit code
+ *   planning_world.c    what the server has: CRDs, installs                    (asks)
+ *   planning_place.c    which install it is about: new, or one that is there   (pure)
+ *   planning_family.c   others of the family: can they live together           (asks, reads images)
+ *   planning_before.c   the rights that are in force now                       (asks)
+ *   planning_people.c   who is bound to the roles that will have more          (asks)
+ *   planning_diff.c     what changes: rights, CRDs, Deployment                 (pure)
+ *   planning_text.c     for people                                             (pure)
+ *   planning_rights.c   rights as lines of text                                (pure)
+ *   planning_tree.c     for programs                                           (pure) */
+#pragma once
+
+#include "cli/package_source.h"
+#include "cli/rights.h"
+#include "client/discovery.h"
+#include "package/plan.h"
+#include "package/rival.h"
+
+enum { PLANNING_PERSONAS = 3 }; /* PLAN_ADMIN, PLAN_EDIT, PLAN_VIEW */
+
+/* ---- What the server has. ---- */
+
+struct planning_install {
+    const struct dialect *dialect;
+    bool is_cluster;
+    struct json object;
+};
+
+struct planning_world {
+    bool is_known;                     /* a server was asked; else nothing is installed */
+    VEC(struct plan_crd) crds;         /* by group and name */
+    struct map by_name;                /* name → struct plan_crd * */
+    bool knows_owners;                 /* of CRDs; else only that they are there */
+    VEC(struct planning_install) list; /* the installs that could be seen */
+    bool has_kinds;                    /* the kinds of installs are served */
+    struct buf unseen;                 /* those that could not be listed everywhere: "packageinstalls, …" */
+};
+
+/* ---- What changes. ---- */
+
+enum planning_change { CHANGE_NONE, CHANGE_ADDED, CHANGE_CHANGED, CHANGE_REMOVED, CHANGE_UNKNOWN };
+
+struct planning_crd {
+    str name, kind;
+    bool is_namespaced;
+    enum planning_change change;
+};
+
+/* Somebody who has what a persona has. */
+struct planning_subject {
+    struct authz_subject subject;
+    enum authz_kind binding_kind;
+    str binding, namespace; /* empty: everywhere */
+    str role;               /* that is bound: "crossplane:ns:team-a:admin" */
+};
+
+struct planning_people {
+    VEC(struct planning_subject) list; /* by place, kind and name */
+    size_t n_roles;                    /* so many roles will aggregate it; 0: nobody can have it */
+};
+
+/* What an install runs now. */
+struct planning_running {
+    const struct json *install;             /* NULL: there is none of this name */
+    str reference, digest, version, family; /* of what is installed; empty: nothing is */
+    struct json record;                     /* null: there is none */
+    struct package_source old;              /* the package; NULL in it: it could not be read, or is the same */
+};
+
+struct planning {
+    struct command *c;
+    struct arena *a;
+
+    /* As the command line has it. */
+    const char *what; /* PACKAGE */
+    str tag, name;
+    bool is_cluster, is_stack, is_offline, pass_full_deployment;
+    int output; /* enum output */
+    struct package_flags images;
+
+    /* As it was found. */
+    struct package_source source;
+    struct planning_world world;
+    struct plan_facts facts;
+    struct rights rights;
+    struct rival self;   /* the install as it would be */
+    struct json install; /* the same: self.install */
+    struct plan_install asked;
+    struct planning_running running;
+    VEC(struct package_source) others; /* of the family, besides */
+    struct plan plan;
+    struct findings findings; /* all, in the order in which they were found */
+    VEC(str) notes;           /* what could not be seen */
+    unsigned unread;          /* kinds of own objects that could not be read, as bits */
+
+    /* What follows. */
+    struct plan_grants before, after, gains, losses;
+    bool knows_people; /* who they are */
+    struct planning_people people[PLANNING_PERSONAS];
+    VEC(struct planning_crd) crds;
+    struct json deployment; /* as it is; null: none */
+    enum planning_change deployment_change;
+    bool has_changes;
+};
+
+void planning_note(struct planning *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+int planning_see_world(struct planning *p, struct err *err);
+/* install, self, asked, running (without the old package). ERR_BAD_REQUEST for a name that cannot be one. */
+int planning_find_place(struct planning *p, struct err *err);
+/* Findings about others in the same place and of the same family; running.old and others. */
+int planning_meet_others(struct planning *p, struct err *err);
+int planning_see_before(struct planning *p, struct err *err);
+/* Of the objects of a plan: those whose names somebody else has. Findings. */
+int planning_check_names(struct planning *p, struct err *err);
+int planning_see_people(struct planning *p, struct err *err);
+/* gains, losses, crds, deployment_change, has_changes. */
+void planning_compare(struct planning *p);
+void planning_done(struct planning *p);
+
+/* ---- How it is shown. ---- */
+
+struct planning_count {
+    size_t accounts, personas; /* who gain or lose something */
+    size_t gained, lost, wide; /* rights: one verb, or all, on one resource; wide: gained everywhere */
+};
+
+struct planning_count planning_count(const struct planning *p);
+/* "none", "changes", "refused" */
+const char *planning_outcome(const struct planning *p);
+/* What a person can do about a finding, as commands; empty: nothing but what it says. */
+str planning_remedy(const struct planning *p, const struct finding *f);
+/* "admins" */
+const char *planning_who(enum plan_subject who);
+/* "added" */
+const char *planning_change_name(enum planning_change change);
+
+/* Lines of rights: at most width columns, indented, with this sign in front, each with a newline. */
+struct planning_lines {
+    const struct term *term;
+    struct arena *arena;
+    unsigned indent;
+    char sign;     /* '+', '-' */
+    bool is_whole; /* lists are not shortened */
+};
+
+void planning_add_rules(struct buf *b, const struct planning_lines *l, struct rules rules);
+/* Words in lines of at most the terminal's width, hanging behind the first. */
+void planning_add_wrapped(struct buf *b, const struct planning_lines *l, enum term_style style, str text);
+
+void planning_print(struct buf *b, const struct planning *p);
+struct json planning_tree(const struct planning *p);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What changes, by what is there and what will be. */
+#include "cli/planning.h"
+
+#include "cli/help.h"
+#include "object/object.h"
+
+#include <stdlib.h>
+
+/* ---- CRDs. ---- */
+
+static int by_name(const void *x, const void *y)
+{
+    return str_cmp(((const struct planning_crd *)x)->name, ((const struct planning_crd *)y)->name);
+}
+
+static bool is_same_package(const struct planning *p)
+{
+    const struct package *package = p->source.package;
+    return str_eq(p->running.digest, package->digest) && str_eq(p->running.version, package->version) &&
+           str_eq(p->running.family, package->family);
+}
+
+/* Of one that is there: what is served is the union of what all of the family have. */
+static enum planning_change change_of(const struct planning *p, const struct package_crd *crd)
+{
+    bool is_found = false;
+    if (!map_get(&p->world.by_name, crd->info.name))
+        return CHANGE_ADDED;
+    if (is_same_package(p))
+        return CHANGE_NONE;
+    vec_each(&p->others, other)
+    {
+        const struct package_crd *theirs = package_find_crd(other->package, crd->info.name);
+        is_found |= theirs != NULL;
+        if (theirs && str_eq(theirs->hash, crd->hash))
+            return CHANGE_NONE;
+    }
+    return is_found ? CHANGE_CHANGED : CHANGE_UNKNOWN;
+}
+
+static bool is_kept(const struct planning *p, str name)
+{
+    bool is_kept = package_find_crd(p->source.package, name) != NULL;
+    vec_each(&p->others, other)
+    {
+        bool is_running = str_eq(other->package->digest, p->running.digest);
+        is_kept |= !is_running && package_find_crd(other->package, name);
+    }
+    return is_kept;
+}
+
+static void add_removed(struct planning *p)
+{
+    const struct package *old = p->running.old.package;
+    for (size_t i = 0; old && i < old->n_crds; i++) {
+        const struct crd_info *info = &old->crds[i].info;
+        if (!is_kept(p, info->name))
+            *vec_push(p->a, &p->crds) =
+                (struct planning_crd){info->name, info->kind, info->is_namespaced, CHANGE_REMOVED};
+    }
+}
+
+static void compare_crds(struct planning *p)
+{
+    const struct package *package = p->source.package;
+    for (size_t i = 0; i < package->n_crds; i++) {
+        const struct crd_info *info = &package->crds[i].info;
+        *vec_push(p->a, &p->crds) =
+            (struct planning_crd){info->name, info->kind, info->is_namespaced, change_of(p, &package->crds[i])};
+    }
+    add_removed(p);
+    if (p->crds.n)
+        qsort(p->crds.p, p->crds.n, sizeof *p->crds.p, by_name);
+}
+
+/* ---- The Deployment. ---- */
+
+/* Whether all that is wanted is there; servers add defaults, but to lists they add no items. */
+static bool is_within(const struct json *want, const struct json *have)
+{
+    if (json_is_obj(want)) {
+        json_each_member(want, m)
+        {
+            if (!is_within(&m->val, json_get(have, json_key(m))))
+                return false;
+        }
+        return json_is_obj(have) || want->n == 0;
+    }
+    if (!json_is_arr(want))
+        return json_is_null(want) || json_equal(want, have);
+    if (json_len(want) != json_len(have) || (want->n && !json_is_arr(have)))
+        return false;
+    for (size_t i = 0; i < want->n; i++) {
+        if (!is_within(&want->items[i], &have->items[i]))
+            return false;
+    }
+    return true;
+}
+
+static enum planning_change compare_deployment(const struct planning *p)
+{
+    bool is_wanted = !json_is_null(&p->plan.deployment), is_there = !json_is_null(&p->deployment);
+    if (!is_wanted || !is_there)
+        return is_wanted ? CHANGE_ADDED : is_there ? CHANGE_REMOVED : CHANGE_NONE;
+    return is_within(json_get(&p->plan.deployment, S("spec")), json_get(&p->deployment, S("spec"))) ? CHANGE_NONE
+                                                                                                    : CHANGE_CHANGED;
+}
+
+/* ---- All. ---- */
+
+static bool has_changes(const struct planning *p)
+{
+    bool changes = !is_same_package(p) || p->gains.n || p->losses.n || p->deployment_change != CHANGE_NONE;
+    vec_each(&p->crds, crd)
+    {
+        changes |= crd->change != CHANGE_NONE;
+    }
+    return changes;
+}
+
+void planning_compare(struct planning *p)
+{
+    p->after = (struct plan_grants){p->plan.grants, p->plan.n_grants};
+    p->gains = plan_grants_added(p->a, p->before, p->after);
+    p->losses = plan_grants_added(p->a, p->after, p->before);
+    compare_crds(p);
+    p->deployment_change = compare_deployment(p);
+    p->has_changes = has_changes(p);
+}
+
+/* ---- In words. ---- */
+
+const char *planning_outcome(const struct planning *p)
+{
+    return p->findings.list.n ? "Refused" : p->has_changes ? "Changes" : "NoChanges";
+}
+
+const char *planning_who(enum plan_subject who)
+{
+    static const char *const words[] = {
+        [PLAN_CONTROLLER] = "controller", [PLAN_ADMIN] = "admins", [PLAN_EDIT] = "editors", [PLAN_VIEW] = "viewers"};
+    return words[who];
+}
+
+const char *planning_change_name(enum planning_change change)
+{
+    static const char *const words[] = {[CHANGE_NONE] = "None",
+                                        [CHANGE_ADDED] = "Added",
+                                        [CHANGE_CHANGED] = "Changed",
+                                        [CHANGE_REMOVED] = "Removed",
+                                        [CHANGE_UNKNOWN] = "Unknown"};
+    return words[change];
+}
+
+static size_t count_rights(struct rules rules)
+{
+    size_t n = 0;
+    rules_each(rules, r)
+    {
+        size_t names = r->resource_names.n ? r->resource_names.n : 1;
+        n += r->verbs.n * (r->api_groups.n * r->resources.n * names + r->non_resource_urls.n);
+    }
+    return n;
+}
+
+static void count_grants(struct plan_grants grants, size_t *ret, size_t *ret_wide, unsigned *who)
+{
+    for (size_t i = 0; i < grants.n; i++) {
+        size_t n = count_rights(grants.p[i].rules);
+        *ret += n;
+        *ret_wide += grants.p[i].is_cluster_wide ? n : 0;
+        *who |= 1U << grants.p[i].who;
+    }
+}
+
+struct planning_count planning_count(const struct planning *p)
+{
+    struct planning_count c = {0};
+    size_t ignored = 0;
+    unsigned who = 0;
+    count_grants(p->gains, &c.gained, &c.wide, &who);
+    count_grants(p->losses, &c.lost, &ignored, &who);
+    c.accounts = who & 1U << PLAN_CONTROLLER ? 1 : 0;
+    for (int k = PLAN_ADMIN; k <= PLAN_VIEW; k++)
+        c.personas += who >> k & 1U;
+    return c;
+}
+
+/* ---- What can be done about a finding. ---- */
+
+static str remedy_for_scope(const struct planning *p)
+{
+    const char *program = help_program();
+    if (p->source.package->scope == PACKAGE_CLUSTER)
+        return str_fmt(p->a, "%s plan %s --cluster", program, p->what);
+    return str_fmt(p->a, "%s plan %s -n NAMESPACE", program, p->what);
+}
+
+/* What a directory is called makes the difference between the next version of a package and another one. */
+static str remedy_for_crds(const struct planning *p)
+{
+    for (size_t i = 0; p->source.is_directory && p->tag.n == 0 && i < p->source.package->n_crds; i++) {
+        const struct plan_crd *there = map_get(&p->world.by_name, p->source.package->crds[i].info.name);
+        str repo, name;
+        if (there && there->family.n && str_cut(there->family, ':', &repo, &name))
+            return str_fmt(p->a, "if this is the next version of it: %s plan %s --tag %.*s/%.*s:VERSION",
+                           help_program(), p->what, STR(repo), STR(name));
+    }
+    return S(
+        "whoever brought it has to give it up first: uninstall that package, or delete the CRD with all its objects");
+}
+
+static str remedy_for_rival(const struct planning *p, const struct finding *f)
+{
+    if (str_find(f->message, S("from another image")) >= 0)
+        return S("give what has changed a version of its own, or install what is installed already");
+    return str_fmt(p->a, "see what a change of that one does: %s plan %s --name NAME", help_program(), p->what);
+}
+
+str planning_remedy(const struct planning *p, const struct finding *f)
+{
+    if (str_eq(f->reason, S("ScopeMismatch")))
+        return remedy_for_scope(p);
+    if (str_eq(f->reason, S("CRDConflict")))
+        return remedy_for_crds(p);
+    if (str_eq(f->reason, S("CRDTerminating")))
+        return S("wait until it is gone: kubectl get crd");
+    if (str_eq(f->reason, S("AlreadyInstalled")))
+        return remedy_for_rival(p, f);
+    if (str_eq(f->reason, S("Conflict")))
+        return str_fmt(p->a, "choose another name: %s plan %s --name NAME", help_program(), p->what);
+    if (str_eq(f->reason, S("InvalidPackage")))
+        return p->source.is_directory ? str_fmt(p->a, "%s package lint %s", help_program(), p->what)
+                                      : S("its author has to mend it");
+    return (str){0};
+}

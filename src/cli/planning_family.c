@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Others in the same place, and of the same family: what the controller would say about them. Their images are read again, because
+ * only these tell whether CRDs can be united. */
+#include "cli/planning.h"
+
+#include "object/object.h"
+#include "package/family.h"
+
+enum { OTHERS_MAX = 8 }; /* versions of a family that are read; it has one or two while an upgrade goes round */
+
+/* ---- One in one place. ---- */
+
+static void check_place(struct planning *p)
+{
+    str family = p->source.package->family;
+    vec_each(&p->world.list, it)
+    {
+        struct rival other = {it->dialect, it->is_cluster, &it->object};
+        bool is_same_place = it->is_cluster == p->self.is_cluster &&
+                             (it->is_cluster || str_eq(object_namespace(&it->object), object_namespace(&p->install)));
+        rival_check_account(p->a, &p->self, &other, &p->findings);
+        if (is_same_place)
+            rival_check_package(p->a, &p->self, family, &other, &p->findings);
+    }
+}
+
+/* ---- The family. ---- */
+
+/* An image that is installed somewhere. */
+struct image {
+    str reference, digest, version;
+};
+
+static struct image image_of(const struct json *install)
+{
+    const struct json *status = json_get(install, S("status"));
+    return (struct image){json_get_text(status, S("installedPackage")), json_get_text(status, S("resolvedPackage")),
+                          json_get_text(status, S("version"))};
+}
+
+static bool is_candidate(const struct planning *p, const struct image *image)
+{
+    const struct package *ours = p->source.package;
+    return str_eq(image->digest, ours->digest) && str_eq(image->version, ours->version) &&
+           str_eq(rival_family(p->a, image->reference), ours->family);
+}
+
+/* By the digest it has on the server, whatever its tag stands for by now. */
+static int open_image(struct planning *p, const struct image *image, struct package_source *ret)
+{
+    struct err err;
+    str reference = str_find_char(image->reference, '@') >= 0 || image->digest.n == 0
+                        ? image->reference
+                        : str_fmt(p->a, "%.*s@%.*s", STR(image->reference), STR(image->digest));
+    int code = package_source_open(p->c, &p->images, str_cstr(p->a, reference), (str){0}, ret, &err);
+    if (code < 0)
+        planning_note(p, "what %.*s holds, which is installed: %s", STR(image->reference), err.msg);
+    return code;
+}
+
+static bool is_open(const struct planning *p, const struct image *image)
+{
+    vec_each(&p->others, it)
+    {
+        if (str_eq(it->package->digest, image->digest) && str_eq(it->package->version, image->version))
+            return true;
+    }
+    return false;
+}
+
+static void meet(struct planning *p, const struct image *image)
+{
+    struct package_source other;
+    if (image->reference.n == 0 || is_candidate(p, image) || is_open(p, image) ||
+        !str_eq(rival_family(p->a, image->reference), p->source.package->family))
+        return;
+    if (p->others.n == OTHERS_MAX) {
+        planning_note(p, "more than %d versions of %.*s that are installed", OTHERS_MAX,
+                      STR(p->source.package->family));
+        return;
+    }
+    if (open_image(p, image, &other) == 0)
+        *vec_push(p->a, &p->others) = other;
+    else
+        family_check_version(p->source.package, image->version, image->digest, &p->findings);
+}
+
+static int check_family(struct planning *p, struct err *err)
+{
+    vec_each(&p->world.list, it)
+    {
+        struct image image = image_of(&it->object);
+        if (!object_is_deleting(&it->object))
+            meet(p, &image);
+    }
+    const struct package **list = ARENA_ARRAY(p->a, const struct package *, p->others.n + 1);
+    for (size_t i = 0; i < p->others.n; i++)
+        list[i] = p->others.p[i].package;
+    return family_check(p->a, p->source.package, list, p->others.n, &p->findings, err);
+}
+
+/* The package that the install runs now. */
+static void open_running(struct planning *p)
+{
+    struct image image = image_of(p->running.install);
+    if (image.reference.n == 0 || is_candidate(p, &image))
+        return;
+    vec_each(&p->others, it)
+    {
+        if (str_eq(it->package->digest, image.digest) && str_eq(it->package->family, p->running.family)) {
+            p->running.old = *it;
+            (void)package_ref(it->package);
+            return;
+        }
+    }
+    if (!str_eq(p->running.family, p->source.package->family)) /* else it was tried */
+        (void)open_image(p, &image, &p->running.old);
+}
+
+int planning_meet_others(struct planning *p, struct err *err)
+{
+    check_place(p);
+    int code = p->source.package->findings.list.n ? 0 : check_family(p, err);
+    open_running(p);
+    return code;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who has what a persona has: whoever is bound to a role that aggregates the persona's role of the package, at once or by way of
+ * others. The labels that the role will have decide it, so this holds for roles that anybody has made, too. */
+#include "cli/planning.h"
+
+#include "authz/aggregate.h"
+#include "object/object.h"
+
+#include <stdlib.h>
+
+struct aggregate {
+    const struct authz_role *role;
+    struct aggregate_selectors selectors;
+};
+
+struct gathering {
+    struct planning *p;
+    VEC(struct aggregate) aggregates;
+    struct map roles[PLANNING_PERSONAS]; /* names of those that will have the rules of a persona */
+};
+
+/* ---- Which roles. ---- */
+
+static bool gather(void *ctx, const struct authz_role *role)
+{
+    struct gathering *g = ctx;
+    struct aggregate one = {.role = role};
+    if (role->kind == AUTHZ_CLUSTER_ROLE && role->aggregation_rule &&
+        aggregate_selectors_parse(g->p->a, role->aggregation_rule, &one.selectors, NULL) == 0)
+        *vec_push(g->p->a, &g->aggregates) = one;
+    return true;
+}
+
+static bool selects(const struct aggregate *a, const struct json *labels)
+{
+    for (size_t i = 0; i < a->selectors.n; i++) {
+        if (selector_matches(&a->selectors.p[i], labels))
+            return true;
+    }
+    return false;
+}
+
+/* Those that select these labels, and those that select those; each is entered once. */
+static void follow(struct gathering *g, struct map *found, const struct json *labels)
+{
+    VEC(const struct json *) next = {0};
+    *vec_push(g->p->a, &next) = labels;
+    for (size_t i = 0; i < next.n; i++) {
+        vec_each(&g->aggregates, it)
+        {
+            if (!map_get(found, it->role->name) && selects(it, next.p[i])) {
+                map_set(found, it->role->name, g);
+                *vec_push(g->p->a, &next) = it->role->labels;
+            }
+        }
+    }
+}
+
+static void follow_all(struct gathering *g)
+{
+    static const char *const names[] = {"admin", "edit", "view"};
+    const struct planning *p = g->p;
+    const char *prefix = p->asked.is_cluster ? LABEL_TO_ENVIRONMENT : LABEL_TO_NAMESPACE;
+    for (size_t i = 0; i < p->plan.n_roles; i++) {
+        for (int k = 0; k < PLANNING_PERSONAS; k++) {
+            if (str_eq(object_label(&p->plan.roles[i], str_fmt(p->a, "%s%s", prefix, names[k])), S("true")))
+                follow(g, &g->roles[k], object_labels(&p->plan.roles[i]));
+        }
+    }
+}
+
+/* ---- Who is bound to them. ---- */
+
+static bool meet(void *ctx, const struct authz_grant *grant)
+{
+    struct gathering *g = ctx;
+    for (int k = 0; grant->role_kind == AUTHZ_CLUSTER_ROLE && k < PLANNING_PERSONAS; k++) {
+        if (!map_get(&g->roles[k], grant->role_name))
+            continue;
+        for (size_t i = 0; i < authz_binding_subjects(grant->binding); i++)
+            *vec_push(g->p->a, &g->p->people[k].list) =
+                (struct planning_subject){.subject = authz_binding_subject(grant->binding, i),
+                                          .binding_kind = grant->kind,
+                                          .binding = grant->name,
+                                          .namespace = grant->namespace,
+                                          .role = grant->role_name};
+    }
+    return true;
+}
+
+static int by_place_and_name(const void *x, const void *y)
+{
+    const struct planning_subject *l = x, *r = y;
+    int order = (int)(l->namespace.n == 0) - (int)(r->namespace.n == 0); /* those of a namespace first */
+    if (order == 0)
+        order = str_cmp(l->namespace, r->namespace);
+    if (order == 0)
+        order = (int)l->subject.kind - (int)r->subject.kind;
+    if (order == 0)
+        order = str_cmp(l->subject.namespace, r->subject.namespace);
+    if (order == 0)
+        order = str_cmp(l->subject.name, r->subject.name);
+    return order ? order : str_cmp(l->binding, r->binding);
+}
+
+int planning_see_people(struct planning *p, struct err *err)
+{
+    struct gathering g = {.p = p};
+    if (!p->world.is_known || !p->self.dialect->has_personas)
+        return 0;
+    int code = rights_load(p->c, p->asked.is_cluster ? (str){0} : p->asked.namespace, &p->rights, err);
+    if (code == ERR_FORBIDDEN) {
+        planning_note(p, "who the admins, editors and viewers are: you may not list all roles and bindings");
+        return 0;
+    }
+    if (code < 0)
+        return code;
+    authz_visit_roles(p->rights.index, gather, &g);
+    follow_all(&g);
+    authz_visit_bindings(p->rights.index, meet, &g);
+    p->knows_people = true;
+    for (int k = 0; k < PLANNING_PERSONAS; k++) {
+        struct planning_people *people = &p->people[k];
+        people->n_roles = g.roles[k].n;
+        map_done(&g.roles[k]);
+        if (people->list.n)
+            qsort(people->list.p, people->list.n, sizeof *people->list.p, by_place_and_name);
+    }
+    return 0;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan for people. What reaches furthest comes first: rights everywhere, then those in the namespace; in each the controller's, then
+ * people's. Everything that nobody can read the rights from comes after them. */
+#include "cli/planning.h"
+
+#include "cli/help.h"
+#include "object/object.h"
+#include "package/version.h"
+
+enum { CRDS_MAX = 24, PEOPLE_MAX = 12 };
+
+struct printing {
+    struct buf *b;
+    const struct planning *p;
+    const struct term *t;
+    struct arena *a;
+    bool is_wide;
+};
+
+static void say(struct printing *s, unsigned indent, enum term_style style, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void say(struct printing *s, unsigned indent, enum term_style style, const char *fmt, ...)
+{
+    struct planning_lines l = {.term = s->t, .arena = s->a, .indent = indent};
+    struct buf text = {.arena = s->a};
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&text, fmt, args);
+    va_end(args);
+    planning_add_wrapped(s->b, &l, style, buf_str(&text));
+}
+
+static void gap(struct printing *s)
+{
+    buf_add_char(s->b, '\n');
+}
+
+static const char *arrow(const struct printing *s)
+{
+    return s->t->has_utf8 ? "→" : "->";
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* ---- What it is about. ---- */
+
+static void say_change(struct printing *s)
+{
+    const struct planning *p = s->p;
+    const struct package *package = p->source.package;
+    const struct planning_running *r = &p->running;
+    if (r->reference.n == 0)
+        say(s, 2, STYLE_PLAIN, "version %.*s, not installed yet", STR(package->version));
+    else if (!str_eq(r->family, package->family))
+        say(s, 2, STYLE_PLAIN, "%.*s %.*s %s %.*s %.*s, another package", STR(r->family), STR(r->version), arrow(s),
+            STR(package->family), STR(package->version));
+    else if (str_eq(r->version, package->version))
+        say(s, 2, STYLE_PLAIN, "version %.*s, as installed", STR(package->version));
+    else
+        say(s, 2, STYLE_PLAIN, "version %.*s %s %.*s, %s", STR(r->version), arrow(s), STR(package->version),
+            package_version_compare(r->version, package->version) < 0 ? "an upgrade" : "a downgrade");
+}
+
+static void print_head(struct printing *s)
+{
+    const struct planning *p = s->p;
+    const struct package *package = p->source.package;
+    say(s, 0, STYLE_HEAD, "%.*s: %.*s", STR(rival_title(s->a, &p->self)), STR(package->family));
+    say_change(s);
+    if (p->source.is_directory)
+        say(s, 2, STYLE_FAINT, "directory %s, as %.*s", p->what, STR(p->source.reference));
+    else
+        say(s, 2, STYLE_FAINT, "image %.*s", STR(p->asked.image));
+    say(s, 2, STYLE_FAINT, "%.*s", STR(package->digest));
+}
+
+/* ---- Rights. ---- */
+
+static const struct plan_grant *grant_of(struct plan_grants grants, enum plan_subject who, bool is_wide)
+{
+    for (size_t i = 0; i < grants.n; i++) {
+        if (grants.p[i].who == who && grants.p[i].is_cluster_wide == is_wide)
+            return &grants.p[i];
+    }
+    return NULL;
+}
+
+static bool changes(const struct planning *p, enum plan_subject who, bool is_wide)
+{
+    return grant_of(p->gains, who, is_wide) || grant_of(p->losses, who, is_wide);
+}
+
+static struct rules rules_of(const struct plan_grant *grant)
+{
+    return grant ? grant->rules : (struct rules){0};
+}
+
+static void print_changes(struct printing *s, enum plan_subject who, bool is_wide)
+{
+    struct planning_lines l = {.term = s->t, .arena = s->a, .indent = 4, .sign = '+', .is_whole = s->is_wide};
+    planning_add_rules(s->b, &l, rules_of(grant_of(s->p->gains, who, is_wide)));
+    l.sign = '-';
+    planning_add_rules(s->b, &l, rules_of(grant_of(s->p->losses, who, is_wide)));
+}
+
+static bool are_alike(const struct planning *p, enum plan_subject x, enum plan_subject y, bool is_wide)
+{
+    return changes(p, x, is_wide) && changes(p, y, is_wide) &&
+           rules_equal(rules_of(grant_of(p->gains, x, is_wide)), rules_of(grant_of(p->gains, y, is_wide))) &&
+           rules_equal(rules_of(grant_of(p->losses, x, is_wide)), rules_of(grant_of(p->losses, y, is_wide)));
+}
+
+static void add_subject(struct buf *b, const struct planning *p, const struct planning_subject *it)
+{
+    static const char *const kinds[] = {
+        [AUTHZ_USER] = "User", [AUTHZ_GROUP] = "Group", [AUTHZ_SERVICE_ACCOUNT] = "ServiceAccount"};
+    buf_fmt(b, "%s ", kinds[it->subject.kind]);
+    if (it->subject.kind == AUTHZ_SERVICE_ACCOUNT)
+        buf_fmt(b, "%.*s/", STR(it->subject.namespace));
+    buf_add_str(b, it->subject.name);
+    if (it->namespace.n == 0 && !p->asked.is_cluster)
+        buf_add_str(b, S(" (everywhere)"));
+    else if (it->namespace.n && (p->asked.is_cluster || !str_eq(it->namespace, p->asked.namespace)))
+        buf_fmt(b, " (in %.*s)", STR(it->namespace));
+}
+
+/* "User jane, Group crossplane:masters (everywhere)" */
+static str people_of(struct printing *s, enum plan_subject who)
+{
+    const struct planning *p = s->p;
+    const struct planning_people *people = &p->people[who - PLAN_ADMIN];
+    struct buf text = {.arena = s->a};
+    if (people->n_roles == 0)
+        return S("nobody: no role takes it up");
+    if (people->list.n == 0)
+        return S("nobody yet");
+    size_t n = s->is_wide || people->list.n <= PEOPLE_MAX ? people->list.n : PEOPLE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        buf_add_str(&text, i ? S(", ") : S(""));
+        add_subject(&text, p, &people->list.p[i]);
+    }
+    if (n < people->list.n)
+        buf_fmt(&text, " and %zu more", people->list.n - n);
+    return buf_str(&text);
+}
+
+static void print_people(struct printing *s, bool is_wide)
+{
+    for (enum plan_subject who = PLAN_ADMIN; who <= PLAN_VIEW; who++) {
+        if (!changes(s->p, who, is_wide))
+            continue;
+        str people = s->p->knows_people ? people_of(s, who) : (str){0};
+        say(s, 2, STYLE_NAME, "%s%s%.*s", planning_who(who), people.n ? ": " : "", STR(people));
+        if (who == PLAN_VIEW || !are_alike(s->p, who, who + 1, is_wide))
+            print_changes(s, who, is_wide);
+    }
+}
+
+static void print_place(struct printing *s, bool is_wide)
+{
+    const struct planning *p = s->p;
+    bool is_any = false;
+    for (enum plan_subject who = PLAN_CONTROLLER; who <= PLAN_VIEW; who++)
+        is_any |= changes(p, who, is_wide);
+    if (!is_any)
+        return;
+    gap(s);
+    if (is_wide)
+        say(s, 0, STYLE_WARN, "! cluster-wide: in all namespaces and outside of them");
+    else
+        say(s, 0, STYLE_HEAD, "in namespace %.*s", STR(p->asked.namespace));
+    if (changes(p, PLAN_CONTROLLER, is_wide)) {
+        say(s, 2, STYLE_NAME, "ServiceAccount %.*s/%.*s, the package's controller", STR(p->asked.namespace),
+            STR(p->asked.name));
+        print_changes(s, PLAN_CONTROLLER, is_wide);
+    }
+    print_people(s, is_wide);
+}
+
+/* ---- CRDs. ---- */
+
+static enum term_style style_of(enum planning_change change)
+{
+    return change == CHANGE_ADDED ? STYLE_GAIN : change == CHANGE_REMOVED ? STYLE_LOSS : STYLE_PLAIN;
+}
+
+static const char *words_of(enum planning_change change)
+{
+    return change == CHANGE_UNKNOWN   ? ", may change"
+           : change == CHANGE_REMOVED ? ", goes when no object of it is left"
+                                      : "";
+}
+
+static void print_crds(struct printing *s)
+{
+    static const char signs[] = {
+        [CHANGE_ADDED] = '+', [CHANGE_CHANGED] = '~', [CHANGE_REMOVED] = '-', [CHANGE_UNKNOWN] = '~'};
+    size_t n = 0, kept = 0;
+    vec_each(&s->p->crds, crd)
+    {
+        kept += crd->change == CHANGE_NONE;
+        if (crd->change == CHANGE_NONE || (n++ >= CRDS_MAX && !s->is_wide))
+            continue;
+        if (n == 1) {
+            gap(s);
+            say(s, 0, STYLE_HEAD, "CustomResourceDefinitions");
+        }
+        say(s, 2, style_of(crd->change), "%c %.*s (%.*s, %s)%s", signs[crd->change], STR(crd->name), STR(crd->kind),
+            crd->is_namespaced ? "namespaced" : "of the cluster", words_of(crd->change));
+    }
+    if (n > CRDS_MAX && !s->is_wide)
+        say(s, 2, STYLE_FAINT, "and %zu more; -o wide names all", n - CRDS_MAX);
+    if (n && kept)
+        say(s, 2, STYLE_FAINT, "%zu stay%s as %s", kept, kept == 1 ? "s" : "", kept == 1 ? "it is" : "they are");
+}
+
+/* ---- The Deployment. ---- */
+
+static void print_images(struct printing *s, const char *list)
+{
+    const struct json *containers = json_dig(&s->p->plan.deployment, list);
+    json_each_item(containers, c)
+    {
+        say(s, 2, STYLE_PLAIN, "container %.*s: %.*s", STR(json_get_text(c, S("name"))),
+            STR(json_get_text(c, S("image"))));
+    }
+}
+
+static void print_deployment(struct printing *s)
+{
+    const struct planning *p = s->p;
+    static const char *const words[] = {[CHANGE_ADDED] = "starts", [CHANGE_CHANGED] = "changes"};
+    if (p->deployment_change == CHANGE_NONE)
+        return;
+    gap(s);
+    if (p->deployment_change == CHANGE_REMOVED) {
+        say(s, 0, STYLE_HEAD, "Deployment %.*s/%.*s is stopped and removed", STR(object_namespace(&p->deployment)),
+            STR(object_name(&p->deployment)));
+        return;
+    }
+    say(s, 0, STYLE_HEAD, "Deployment %.*s/%.*s %s", STR(object_namespace(&p->plan.deployment)),
+        STR(object_name(&p->plan.deployment)), words[p->deployment_change]);
+    print_images(s, "spec.template.spec.initContainers");
+    print_images(s, "spec.template.spec.containers");
+    if (p->pass_full_deployment)
+        say(s, 2, STYLE_WARN, "runs as ServiceAccount %.*s; all else as the package says", STR(p->asked.name));
+    else
+        say(s, 2, STYLE_PLAIN, "forced: ServiceAccount %.*s, runAsNonRoot, not privileged, no privilege escalation",
+            STR(p->asked.name));
+}
+
+/* ---- The rest. ---- */
+
+static void print_waits(struct printing *s)
+{
+    const struct plan *plan = &s->p->plan;
+    if (plan->n_waits == 0)
+        return;
+    gap(s);
+    say(s, 0, STYLE_HEAD, "Will wait for%s", s->p->is_offline ? " (unless they are installed)" : "");
+    for (size_t i = 0; i < plan->n_waits; i++)
+        say(s, 2, STYLE_PLAIN, "%.*s", STR(plan->waits[i]));
+    say(s, 2, STYLE_FAINT, "rights to what is missing follow when it is there");
+}
+
+static void print_warnings(struct printing *s)
+{
+    const struct findings *w = &s->p->plan.warnings;
+    if (w->list.n == 0)
+        return;
+    gap(s);
+    say(s, 0, STYLE_HEAD, "Warnings");
+    vec_each(&w->list, it)
+    {
+        say(s, 2, STYLE_WARN, "! %.*s", STR(it->message));
+    }
+    if (w->more)
+        say(s, 2, STYLE_WARN, "! and %zu more", w->more);
+}
+
+static void print_notes(struct printing *s)
+{
+    if (s->p->notes.n == 0)
+        return;
+    gap(s);
+    say(s, 0, STYLE_HEAD, "Could not be seen");
+    vec_each(&s->p->notes, note)
+    {
+        say(s, 2, STYLE_PLAIN, "%.*s", STR(*note));
+    }
+}
+
+static void print_refusal(struct printing *s)
+{
+    const struct findings *f = &s->p->findings;
+    gap(s);
+    say(s, 0, STYLE_LOSS, "refused: it would not be installed, and nothing would change");
+    vec_each(&f->list, it)
+    {
+        str remedy = planning_remedy(s->p, it);
+        say(s, 2, STYLE_PLAIN, "%.*s: %.*s", STR(it->reason), STR(it->message));
+        if (remedy.n) { /* on one line: it may be a command to copy */
+            term_add(s->b, s->t, STYLE_FAINT, str_fmt(s->a, "    %s %.*s", arrow(s), STR(remedy)));
+            buf_add_char(s->b, '\n');
+        }
+    }
+    if (f->more)
+        say(s, 2, STYLE_PLAIN, "and %zu more", f->more);
+}
+
+static void print_summary(struct printing *s)
+{
+    const struct planning *p = s->p;
+    struct planning_count c = planning_count(p);
+    size_t refusals = p->findings.list.n + p->findings.more;
+    gap(s);
+    if (refusals)
+        say(s, 0, STYLE_HEAD, "plan: refused for %zu reason%s", refusals, plural(refusals));
+    else if (!p->has_changes)
+        say(s, 0, STYLE_HEAD, "plan: no changes");
+    else if (c.accounts + c.personas == 0)
+        say(s, 0, STYLE_HEAD, "plan: no rights change");
+    else
+        say(s, 0, STYLE_HEAD,
+            "plan: %zu ServiceAccount%s, %zu persona%s: %zu right%s gained, %zu lost; %zu cluster-wide", c.accounts,
+            plural(c.accounts), c.personas, plural(c.personas), c.gained, plural(c.gained), c.lost, c.wide);
+}
+
+void planning_print(struct buf *b, const struct planning *p)
+{
+    struct printing s = {b, p, &p->c->term, p->a, p->output == OUTPUT_WIDE};
+    print_head(&s);
+    if (p->findings.list.n) {
+        print_refusal(&s);
+    } else {
+        print_place(&s, true);
+        print_place(&s, false);
+        print_crds(&s);
+        print_deployment(&s);
+        print_waits(&s);
+        if (p->has_changes)
+            print_warnings(&s);
+    }
+    print_notes(&s);
+    print_summary(&s);
+}
