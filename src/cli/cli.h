@@ -14,5 +14,7 @@ enum cli_exit {
 /* argv[0] is the command's own name. */
 int cli_check(int argc, char **argv);
 int cli_clusters(int argc, char **argv);
+int cli_install(int argc, char **argv);
 int cli_package(int argc, char **argv);
 int cli_plan(int argc, char **argv);
+int cli_uninstall(int argc, char **argv);

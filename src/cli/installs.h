@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: what reeve install and reeve uninstall share: which object an install is, how people call it, and how it fares.
+ * Owns: nothing; texts live in the arena given or are borrowed from the objects read.
+ * Threads: the main thread.
+ * Errors: none of their own. */
+#pragma once
+
+#include "cli/command.h"
+#include "cli/follow.h"
+#include "cli/progress.h"
+#include "package/dialect.h"
+
+#define INSTALLS_MANAGER S("reeve-install") /* field manager */
+
+/* Which install: of the cluster or of a namespace, of a package or of a stack. */
+struct installs_target {
+    const struct dialect *dialect;
+    bool is_cluster;
+    str namespace; /* empty for the cluster */
+    str name;
+    struct client_resource resource; /* filled by cli_installs_resource */
+};
+
+struct client_resource cli_installs_resource(const struct dialect *dialect, bool is_cluster);
+/* Borrows the target. */
+struct client_ref cli_installs_ref(const struct installs_target *t);
+/* "PackageInstall app-team-1/wordpress" */
+str cli_installs_title(struct arena *a, const struct installs_target *t);
+/* "packageinstall.packages.crossplane.io/wordpress", as kubectl says */
+str cli_installs_path(struct arena *a, const struct installs_target *t);
+/* " -n app-team-1", " --cluster --stack --as jane": what names it, and the server, on our command line. */
+str cli_installs_flags(struct command *c, const struct installs_target *t);
+/* What every request of these commands may need: told together when one is missing. */
+void cli_installs_need(struct command *c, const struct installs_target *t, const char *verb);
+/* Says why the server does not know the kind, when that is what the error is about; else leaves the error as it is. */
+int cli_installs_explain(struct arena *a, const struct installs_target *t, struct err *err);
+
+enum { INSTALLS_SIGNALLED = 128 }; /* exit codes of what a signal ended, as shells have them */
+enum dry_run { DRY_RUN_NONE, DRY_RUN_CLIENT, DRY_RUN_SERVER };
+extern const char *const cli_installs_dry_runs[];  /* words of --dry-run */
+extern const char *const cli_installs_dry_words[]; /* "", " (dry run)", " (server dry run)" */
+
+/* ---- Waiting for one. ---- */
+
+enum installs_news {
+    INSTALLS_LOOKED,      /* object is what the server has now */
+    INSTALLS_NOTHING,     /* happened for a moment: time to draw */
+    INSTALLS_LATE,        /* the time is over; object is what the server has now */
+    INSTALLS_GONE,        /* there is none any more */
+    INSTALLS_INTERRUPTED, /* by a signal */
+    INSTALLS_FAILED,      /* err says why */
+};
+
+struct installs_wait {
+    struct command *c;
+    const struct installs_target *target;
+    struct follow *follow;
+    struct json object; /* until the next news */
+    int64_t began;      /* monotonic */
+    struct arena arena; /* private, as all below */
+    int64_t asked, deadline;
+};
+
+int64_t cli_installs_now(void); /* monotonic */
+/* The object as it was read last; the time of the command begins. */
+void cli_installs_wait_begin(struct installs_wait *w, const struct json *object);
+enum installs_news cli_installs_wait_next(struct installs_wait *w, struct err *err);
+void cli_installs_wait_end(struct installs_wait *w);
+
+/* ---- How an install fares. ---- */
+
+enum installs_stand {
+    INSTALLS_UNSEEN,    /* no controller has said a word of what is asked for now */
+    INSTALLS_UNDER_WAY, /* reason and message may say where it is held up, for now */
+    INSTALLS_TROUBLED,  /* it did not work; it is tried again */
+    INSTALLS_REFUSED,   /* nothing will change by itself */
+    INSTALLS_READY,
+    INSTALLS_LEAVING, /* it is being uninstalled */
+    INSTALLS_IN_USE,  /* it is, and people's objects hold it back */
+};
+
+enum { INSTALLS_PACKAGE, INSTALLS_CRDS, INSTALLS_RIGHTS, INSTALLS_DEPLOYMENT, INSTALLS_STEPS };
+
+struct installs_state {
+    enum installs_stand stand;
+    str reason, message;
+    struct progress_step steps[INSTALLS_STEPS];
+};
+
+/* From the object, of which texts are borrowed. */
+void cli_installs_read(const struct json *install, struct installs_state *ret);

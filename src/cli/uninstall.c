@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reeve uninstall: takes an install away, and waits until its rights and kinds are gone, too.
+ *
+ *   [--delete-instances: say so on the object] ─► delete ─► the controller takes back, step by step ─► the object is gone
+ *                                                              └─► in use: what people made of it is counted, both ways out told */
+#include "cli/installs.h"
+
+#include "cli/help.h"
+#include "object/object.h"
+
+enum { MINUTES = 5, NO_WORD = 5 /* seconds after which a controller has said something */ };
+enum { STEP_INSTANCES, STEP_PACKAGE, STEPS };
+
+static const int64_t second = INT64_C(1000000000);
+
+struct uninstall {
+    struct command c;
+    struct installs_target target;
+    int dry_run, output;
+    bool is_waiting, is_forgiving;
+    bool deletes_instances;
+    struct follow follow;
+    struct json object;
+};
+
+struct leaving {
+    struct uninstall *u;
+    struct installs_wait wait;
+    struct installs_state state;
+    struct progress progress;
+    struct progress_step steps[STEPS];
+    str first; /* resourceVersion that we left: what status said then is of before */
+    str told;
+    bool is_unheard_told;
+};
+
+/* ---- Asking for it. ---- */
+
+/* The same name in another place is what people mean most often. */
+static void say_elsewhere(struct uninstall *u, struct buf *b)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct installs_target other = {
+            .dialect = i & 1 ? &dialect_stacks : &dialect_packages, .is_cluster = i & 2, .name = u->target.name};
+        other.namespace = other.is_cluster ? (str){0} : command_namespace(&u->c);
+        other.resource = cli_installs_resource(other.dialect, other.is_cluster);
+        struct client_ref ref = cli_installs_ref(&other);
+        struct err ignored;
+        if (client_get_metadata(u->c.session.client, &u->c.arena, &ref, NULL, &ignored) == 0)
+            buf_fmt(b, "\n%.*s is another:  %s uninstall %.*s%.*s", STR(cli_installs_title(&u->c.arena, &other)),
+                    help_program(), STR(other.name), STR(cli_installs_flags(&u->c, &other)));
+    }
+}
+
+static int find(struct uninstall *u, struct err *err)
+{
+    struct arena *a = &u->c.arena;
+    struct client_ref ref = cli_installs_ref(&u->target);
+    cli_installs_need(&u->c, &u->target, "get");
+    int code = client_get(u->c.session.client, a, &ref, &u->object, err);
+    if (code != ERR_NOT_FOUND || !client_is_gone(err) || u->is_forgiving)
+        return code < 0 ? cli_installs_explain(a, &u->target, err) : 0;
+    struct buf text = {.arena = a};
+    buf_fmt(&text, "there is no %.*s", STR(cli_installs_title(a, &u->target)));
+    say_elsewhere(u, &text);
+    return err_set(err, ERR_NOT_FOUND, "%.*s", STR(buf_str(&text)));
+}
+
+/* On the object, so that the controller does it, with the rights that the package has anyway. */
+static int mark(struct uninstall *u, struct err *err)
+{
+    struct arena *a = &u->c.arena;
+    struct json patch = json_obj(), meta = json_obj(), annotations = json_obj();
+    if (!u->deletes_instances || str_eq(object_annotation(&u->object, S(ANNOTATION_DELETE_INSTANCES)), S("true")))
+        return 0;
+    json_add(a, &annotations, S(ANNOTATION_DELETE_INSTANCES), json_str(S("true")));
+    json_add(a, &meta, S("annotations"), annotations);
+    json_add(a, &meta, S("uid"), json_str(object_uid(&u->object)));
+    json_add(a, &patch, S("metadata"), meta);
+    struct client_ref ref = cli_installs_ref(&u->target);
+    struct client_patch_args args = {
+        CLIENT_PATCH_MERGE, &patch, {.field_manager = INSTALLS_MANAGER, .dry_run = u->dry_run == DRY_RUN_SERVER}};
+    return client_patch(u->c.session.client, a, &ref, &args, &u->object, err);
+}
+
+static int ask(struct uninstall *u, struct err *err)
+{
+    int code = find(u, err);
+    if (code < 0)
+        return code;
+    if (u->deletes_instances)
+        cli_installs_need(&u->c, &u->target, "patch");
+    cli_installs_need(&u->c, &u->target, "delete");
+    if (u->dry_run == DRY_RUN_CLIENT || (code = mark(u, err)) < 0 || object_is_deleting(&u->object))
+        return code;
+    struct client_ref ref = cli_installs_ref(&u->target);
+    struct client_delete_options options = {.uid = object_uid(&u->object), .dry_run = u->dry_run == DRY_RUN_SERVER};
+    return client_delete(u->c.session.client, &u->c.arena, &ref, &options, NULL, err);
+}
+
+/* ---- Telling. ---- */
+
+static void print(struct uninstall *u, const char *word)
+{
+    struct arena *a = &u->c.arena;
+    str path = cli_installs_path(a, &u->target);
+    if (u->output == OUTPUT_NAME)
+        output_text(str_fmt(a, "%.*s\n", STR(path)));
+    else
+        output_text(str_fmt(a, "%.*s %s%s\n", STR(path), word, cli_installs_dry_words[u->dry_run]));
+}
+
+static str command_of(struct uninstall *u, const char *flag)
+{
+    return str_fmt(&u->c.arena, "%s uninstall %.*s%.*s%s", help_program(), STR(u->target.name),
+                   STR(cli_installs_flags(&u->c, &u->target)), flag);
+}
+
+static int tell_gone(struct leaving *l)
+{
+    for (size_t i = 0; i < STEPS; i++)
+        l->steps[i].state = PROGRESS_DONE;
+    l->steps[STEP_INSTANCES].note = S("none left");
+    l->steps[STEP_PACKAGE].note = S("taken back");
+    progress_show(&l->progress);
+    progress_end(&l->progress);
+    print(l->u, "uninstalled");
+    return CLI_OK;
+}
+
+static int tell_in_use(struct leaving *l)
+{
+    struct uninstall *u = l->u;
+    str message = l->state.message, text, advice;
+    progress_end(&l->progress);
+    if (!str_cut(message, ';', &text, &advice))
+        text = message;
+    term_complain(
+        "uninstall",
+        "%.*s is in use, %.*s\nIt goes on by itself when they are gone. Either delete them, or have them deleted:\n  %.*s",
+        STR(cli_installs_title(&u->c.arena, &u->target)), STR(u->deletes_instances ? message : text),
+        STR(command_of(u, " --delete-instances")));
+    return CLI_FAILED;
+}
+
+static int tell_late(struct leaving *l)
+{
+    struct uninstall *u = l->u;
+    const struct installs_state *s = &l->state;
+    progress_end(&l->progress);
+    term_complain("uninstall", "%.*s is not gone in time%s%.*s\nIt goes on by itself. Wait for it:  %.*s",
+                  STR(cli_installs_title(&u->c.arena, &u->target)),
+                  s->message.n ? ": " : ": nobody seems to work on it", STR(s->message), STR(command_of(u, "")));
+    return CLI_FAILED;
+}
+
+static int tell_interrupted(struct leaving *l)
+{
+    struct uninstall *u = l->u;
+    progress_end(&l->progress);
+    term_complain("uninstall", "interrupted; what was asked for goes on by itself.\nwait for it:  %.*s",
+                  STR(command_of(u, "")));
+    return INSTALLS_SIGNALLED + follow_signal(&u->follow);
+}
+
+/* ---- Waiting. ---- */
+
+static void show(struct leaving *l)
+{
+    struct progress_step *instances = &l->steps[STEP_INSTANCES], *package = &l->steps[STEP_PACKAGE];
+    cli_installs_read(&l->wait.object, &l->state);
+    str message = l->state.message;
+    bool is_waiting = l->state.stand == INSTALLS_IN_USE || str_has_prefix(message, S("deleting "));
+    instances->state = is_waiting || message.n == 0 ? PROGRESS_RUNNING : PROGRESS_DONE;
+    instances->note = is_waiting ? message : message.n ? S("none left") : (str){0};
+    package->state = instances->state == PROGRESS_DONE ? PROGRESS_RUNNING : PROGRESS_AHEAD;
+    package->note = package->state == PROGRESS_RUNNING ? message : (str){0};
+    progress_show(&l->progress);
+}
+
+static void tell_unheard(struct leaving *l)
+{
+    if (l->state.message.n || l->is_unheard_told || cli_installs_now() - l->wait.began < NO_WORD * second)
+        return;
+    l->is_unheard_told = true;
+    progress_say(&l->progress,
+                 "Nobody seems to work on it: no controller has said a word. \"%s up\" has one inside; on",
+                 help_program());
+    progress_say(&l->progress, "another Kubernetes somebody has to run \"%s manager\".", help_program());
+}
+
+/* What status said before we asked for the instances to be deleted does not count. */
+static bool is_held_back(const struct leaving *l)
+{
+    return l->state.stand == INSTALLS_IN_USE &&
+           (!l->u->deletes_instances || !str_eq(object_rv(&l->wait.object), l->first));
+}
+
+static int wait_on(struct leaving *l)
+{
+    struct err err;
+    for (;;) {
+        switch (cli_installs_wait_next(&l->wait, &err)) {
+        case INSTALLS_GONE:
+            return tell_gone(l);
+        case INSTALLS_INTERRUPTED:
+            return tell_interrupted(l);
+        case INSTALLS_FAILED:
+            progress_end(&l->progress);
+            return command_fail(&l->u->c, &err);
+        case INSTALLS_LATE:
+            show(l);
+            return is_held_back(l) ? tell_in_use(l) : tell_late(l);
+        case INSTALLS_LOOKED:
+            if (!str_eq(object_uid(&l->wait.object), object_uid(&l->u->object)))
+                return tell_gone(l); /* another has its name already */
+            show(l);
+            if (is_held_back(l))
+                return tell_in_use(l);
+            break;
+        case INSTALLS_NOTHING:
+            progress_show(&l->progress);
+            break;
+        }
+        tell_unheard(l);
+    }
+}
+
+static int wait_until_gone(struct uninstall *u)
+{
+    struct leaving l = {.u = u,
+                        .wait = {.c = &u->c, .target = &u->target, .follow = &u->follow},
+                        .first = object_rv(&u->object),
+                        .steps = {{.name = "instances"}, {.name = "package"}}};
+    l.progress = (struct progress){.term = &u->c.term, .steps = l.steps, .n = STEPS};
+    cli_installs_wait_begin(&l.wait, &u->object);
+    int code = wait_on(&l);
+    progress_end(&l.progress);
+    cli_installs_wait_end(&l.wait);
+    return code;
+}
+
+static int work(struct uninstall *u)
+{
+    struct err err;
+    int code = ask(u, &err);
+    bool is_gone = code == ERR_NOT_FOUND && client_is_gone(&err);
+    if (code < 0 && follow_signal(&u->follow)) {
+        term_complain("uninstall", "interrupted before the server answered; this finds out, and goes on:\n  %.*s",
+                      STR(command_of(u, u->deletes_instances ? " --delete-instances" : "")));
+        return INSTALLS_SIGNALLED + follow_signal(&u->follow);
+    }
+    if (is_gone && u->is_forgiving)
+        return CLI_OK;
+    if (code < 0 && !is_gone)
+        return command_fail(&u->c, &err);
+    if (u->is_waiting && !is_gone)
+        return wait_until_gone(u);
+    print(u, is_gone || u->dry_run ? "uninstalled" : "uninstalling");
+    return CLI_OK;
+}
+
+static int run(struct uninstall *u, const struct flag_words *words)
+{
+    struct err err;
+    if (words->n != 1)
+        return command_misused(&u->c, words->n ? "one install at a time" : "which install?");
+    if (u->target.is_cluster && u->c.has_namespace)
+        return command_misused(&u->c, "-n and --cluster contradict each other: it is of one namespace, or of all");
+    u->is_waiting = u->is_waiting && u->dry_run == DRY_RUN_NONE;
+    u->target.name = str_of(words->p[0]);
+    u->target.resource = cli_installs_resource(u->target.dialect, u->target.is_cluster);
+    if (u->is_waiting)
+        follow_catch();
+    if (command_connect(&u->c, &err) < 0 || (u->is_waiting && follow_open(&u->follow, &u->c.session, &err) < 0))
+        return command_fail(&u->c, &err);
+    if (!u->target.is_cluster)
+        u->target.namespace = command_namespace(&u->c);
+    int code = work(u);
+    follow_close(&u->follow);
+    return code;
+}
+
+int cli_uninstall(int argc, char **argv)
+{
+    static const char *const outputs[] = {"table", "name", NULL};
+    struct uninstall u = {
+        .c = {.name = "uninstall",
+              .takes = TAKES_SERVER | TAKES_NAMESPACE | TAKES_TIMEOUT,
+              .timeout_ns = MINUTES * 60 * second},
+        .target.dialect = &dialect_packages,
+        .is_waiting = true,
+    };
+    bool is_stack = false;
+    const struct flag flags[] = {
+        {.name = "cluster", .kind = FLAG_YES, .into = &u.target.is_cluster},
+        {.name = "delete-instances", .kind = FLAG_YES, .into = &u.deletes_instances},
+        {.name = "dry-run", .kind = FLAG_WORD, .into = &u.dry_run, .words = cli_installs_dry_runs, .bare = "client"},
+        {.name = "ignore-not-found", .kind = FLAG_YES, .into = &u.is_forgiving},
+        {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &u.output, .words = outputs},
+        {.name = "stack", .kind = FLAG_YES, .into = &is_stack},
+        {.name = "wait", .kind = FLAG_YES, .into = &u.is_waiting},
+    };
+    struct flag_words words;
+    int code = command_start(&u.c, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    if (code == CLI_OK && !u.c.is_over) {
+        u.output = u.output ? OUTPUT_NAME : OUTPUT_TABLE;
+        u.target.dialect = is_stack ? &dialect_stacks : &dialect_packages;
+        code = run(&u, &words);
+    }
+    return command_end(&u.c, code);
+}
