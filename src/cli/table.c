@@ -14,30 +14,58 @@ static str visible(struct arena *a, str cell)
     return text.n == cell.n ? cell : buf_str(&text);
 }
 
+void cli_table_add_cells(struct table *t, const struct table_cell *cells)
+{
+    for (size_t i = 0; i < t->columns; i++) {
+        struct table_cell *cell = vec_push(t->arena, &t->cells);
+        *cell = cells[i];
+        cell->text = visible(t->arena, cells[i].text);
+    }
+}
+
 void cli_table_add(struct table *t, const str *cells)
 {
     for (size_t i = 0; i < t->columns; i++)
-        *vec_push(t->arena, &t->cells) = visible(t->arena, cells[i]);
+        *vec_push(t->arena, &t->cells) = (struct table_cell){.text = visible(t->arena, cells[i])};
 }
 
-static size_t width_of(str cell)
+static size_t width_of_text(str text)
 {
-    return str_is_utf8(cell) ? str_utf8_len(cell) : cell.n;
+    return str_is_utf8(text) ? str_utf8_len(text) : text.n;
+}
+
+static size_t width_of(const struct table_cell *cell)
+{
+    return width_of_text(cell->lead) + width_of_text(cell->text);
+}
+
+static void add_styled(struct buf *b, const struct term *term, enum term_style style, str text)
+{
+    if (term && style != STYLE_PLAIN && text.n)
+        term_add(b, term, style, text);
+    else
+        buf_add_str(b, text);
 }
 
 void cli_table_print(struct buf *b, const struct table *t)
 {
-    size_t *widths = ARENA_ARRAY(t->arena, size_t, t->columns);
+    size_t *widths = ARENA_ARRAY(t->arena, size_t, t->columns), gap = t->gap ? t->gap : GAP;
     for (size_t i = 0; i < t->cells.n; i++) {
-        size_t width = width_of(t->cells.p[i]), *widest = &widths[i % t->columns];
+        size_t width = width_of(&t->cells.p[i]), *widest = &widths[i % t->columns];
         *widest = width > *widest ? width : *widest;
     }
+    size_t pad = 0; /* owed before the next text, so that no line ends in spaces */
     for (size_t i = 0; i < t->cells.n; i++) {
-        bool is_last = i % t->columns == t->columns - 1;
-        buf_add_str(b, t->cells.p[i]);
-        for (size_t pad = width_of(t->cells.p[i]); !is_last && pad < widths[i % t->columns] + GAP; pad++)
+        const struct table_cell *cell = &t->cells.p[i];
+        size_t width = width_of(cell);
+        for (; width && pad; pad--)
             buf_add_char(b, ' ');
-        if (is_last)
+        add_styled(b, t->term, STYLE_FAINT, cell->lead);
+        add_styled(b, t->term, cell->style, cell->text);
+        pad += widths[i % t->columns] - width + gap;
+        if (i % t->columns == t->columns - 1) {
             buf_add_char(b, '\n');
+            pad = 0;
+        }
     }
 }

@@ -7,14 +7,24 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "cli/term.h"
+
+struct table_cell {
+    str lead; /* lines of ours in front of the text, faint */
+    str text; /* of anybody */
+    enum term_style style;
+};
 
 struct table {
     struct arena *arena;
     size_t columns;
-    VEC(str) cells; /* row by row; the first row has the names of the columns */
+    size_t gap;                   /* between columns; 0: three spaces */
+    const struct term *term;      /* NULL: no colours */
+    VEC(struct table_cell) cells; /* row by row; the first row has the names of the columns */
 };
 
 /* As many cells as there are columns. What a terminal would obey is shown instead. */
 void cli_table_add(struct table *t, const str *cells);
-/* Three spaces between columns, none at the end of a line. */
+void cli_table_add_cells(struct table *t, const struct table_cell *cells);
+/* No spaces at the end of a line. */
 void cli_table_print(struct buf *b, const struct table *t);
