@@ -112,23 +112,35 @@ static void count(struct rights *r)
     authz_visit_bindings(r->index, count_binding, &r->n_bindings);
 }
 
+int rights_load_kinds(struct command *c, unsigned which, str namespace, struct rights *r, struct err *err)
+{
+    static const enum authz_kind order[] = {AUTHZ_CLUSTER_ROLE, AUTHZ_CLUSTER_ROLE_BINDING, AUTHZ_ROLE,
+                                            AUTHZ_ROLE_BINDING};
+    int code = 0;
+    if (!r->index)
+        r->index = authz_index_new();
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (which >> order[i] & 1)
+            need(c, order[i], namespace);
+    for (size_t i = 0; code == 0 && i < sizeof order / sizeof *order; i++)
+        if (which >> order[i] & 1)
+            code = load(c, order[i], namespace, r->index, err);
+    if (code < 0)
+        return err_wrap(err, "read roles and bindings");
+    r->namespace = namespace;
+    count(r);
+    return 0;
+}
+
 int rights_load(struct command *c, str namespace, struct rights *ret, struct err *err)
 {
-    static const enum authz_kind all[] = {AUTHZ_CLUSTER_ROLE, AUTHZ_CLUSTER_ROLE_BINDING, AUTHZ_ROLE,
-                                          AUTHZ_ROLE_BINDING};
-    struct rights r = {.index = authz_index_new(), .namespace = namespace};
-    int code = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        need(c, all[i], namespace);
-    for (size_t i = 0; code == 0 && i < sizeof all / sizeof *all; i++)
-        code = load(c, all[i], namespace, r.index, err);
-    if (code < 0) {
+    struct rights r = {0};
+    int code = rights_load_kinds(c, (1U << AUTHZ_UNKNOWN) - 1, namespace, &r, err);
+    if (code < 0)
         rights_done(&r);
-        return err_wrap(err, "read roles and bindings");
-    }
-    count(&r);
-    *ret = r;
-    return 0;
+    else
+        *ret = r;
+    return code;
 }
 
 int rights_load_rest(struct command *c, struct rights *r, struct err *err)
@@ -151,4 +163,17 @@ void rights_done(struct rights *r)
 {
     authz_index_free(r->index);
     *r = (struct rights){0};
+}
+
+struct authz_identity rights_identity(struct arena *a, str user, struct strs groups)
+{
+    struct authz_subject subject = explain_subject(user);
+    VEC(str) all = {0};
+    strs_each(groups, group) * vec_push(a, &all) = *group;
+    if (subject.kind == AUTHZ_SERVICE_ACCOUNT) {
+        *vec_push(a, &all) = S("system:serviceaccounts");
+        *vec_push(a, &all) = str_fmt(a, "system:serviceaccounts:%.*s", STR(subject.namespace));
+    }
+    *vec_push(a, &all) = str_eq(user, S("system:anonymous")) ? S("system:unauthenticated") : S("system:authenticated");
+    return (struct authz_identity){.user = user, .groups = {all.p, all.n}};
 }

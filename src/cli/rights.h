@@ -20,4 +20,10 @@ struct rights {
 int rights_load(struct command *c, str namespace, struct rights *ret, struct err *err);
 /* Of all other namespaces, too, after rights_load of one: near misses are everywhere. */
 int rights_load_rest(struct command *c, struct rights *r, struct err *err);
+/* Only some of them (which: 1 << AUTHZ_CLUSTER_ROLE and so on), into what there is already; the zero value is nothing yet. rights_done even when
+ * it fails. */
+int rights_load_kinds(struct command *c, unsigned which, str namespace, struct rights *r, struct err *err);
 void rights_done(struct rights *r);
+
+/* A user with the groups that the server would add to those given. */
+struct authz_identity rights_identity(struct arena *a, str user, struct strs groups);
