@@ -17,4 +17,5 @@ int cli_clusters(int argc, char **argv);
 int cli_install(int argc, char **argv);
 int cli_package(int argc, char **argv);
 int cli_plan(int argc, char **argv);
+int cli_tree(int argc, char **argv);
 int cli_uninstall(int argc, char **argv);

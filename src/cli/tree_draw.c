@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/tree_draw.h"
+
+#include "cli/table.h"
+
+/* ---- Words. ---- */
+
+str tree_title(struct arena *a, const struct tree_view *view)
+{
+    return view->about ? str_fmt(a, "%s %.*s", view->about, STR(view->name)) : S("all aggregated roles");
+}
+
+str tree_subject(struct arena *a, const struct authz_subject *subject)
+{
+    if (subject->kind == AUTHZ_SERVICE_ACCOUNT)
+        return str_fmt(a, "ServiceAccount %.*s/%.*s", STR(subject->namespace), STR(subject->name));
+    return str_fmt(a, "%s %.*s", subject->kind == AUTHZ_GROUP ? "Group" : "User", STR(subject->name));
+}
+
+str tree_binding(struct arena *a, const struct tree_bound *bound)
+{
+    if (bound->kind == AUTHZ_CLUSTER_ROLE_BINDING)
+        return str_fmt(a, "ClusterRoleBinding %.*s", STR(bound->name));
+    return str_fmt(a, "RoleBinding %.*s/%.*s", STR(bound->namespace), STR(bound->name));
+}
+
+/* ---- Lines. ---- */
+
+struct glyphs {
+    str branch, last, line, none, dots;
+};
+
+static const struct glyphs fine = {S_INIT("├── "), S_INIT("└── "), S_INIT("│   "), S_INIT("    "), S_INIT("…")};
+static const struct glyphs plain = {S_INIT("|-- "), S_INIT("`-- "), S_INIT("|   "), S_INIT("    "), S_INIT("...")};
+
+enum { COLUMN_ROLE, COLUMN_RULES, COLUMN_PACKAGE, COLUMN_BY, COLUMNS };
+
+enum state { UNSEEN, OPEN, DRAWN };
+
+struct drawing {
+    struct arena *arena;
+    const struct glyphs *glyphs;
+    const struct tree_part *part;
+    bool is_wide, has_packages;
+    struct table table;
+    unsigned char *states; /* enum state of each role */
+    struct buf lead;       /* of the rows below the one that is being drawn */
+};
+
+static bool has_row_for_package(const struct tree_role *role)
+{
+    /* The names that the installer gives begin with "package:", and say it themselves. */
+    return role->package.n && str_find(role->role->name, role->package) < 0;
+}
+
+static void add_row(struct drawing *d, const struct table_cell cells[COLUMNS])
+{
+    struct table_cell shown[COLUMNS];
+    size_t n = 0;
+    shown[n++] = cells[COLUMN_ROLE];
+    shown[n++] = cells[COLUMN_RULES];
+    if (d->has_packages)
+        shown[n++] = cells[COLUMN_PACKAGE];
+    if (d->is_wide)
+        shown[n++] = cells[COLUMN_BY];
+    d->table.columns = n;
+    cli_table_add_cells(&d->table, shown);
+}
+
+static str lead_of(struct drawing *d, size_t depth, bool is_last)
+{
+    if (depth == 0)
+        return (str){0};
+    return str_fmt(d->arena, "%.*s%.*s", STR(buf_str(&d->lead)), STR(is_last ? d->glyphs->last : d->glyphs->branch));
+}
+
+static void add_role(struct drawing *d, const struct tree_link *link, str lead, const char *note)
+{
+    const struct tree_role *role = link->role;
+    const struct authz_role *r = role->role;
+    str name = r->kind == AUTHZ_ROLE ? str_fmt(d->arena, "Role %.*s/%.*s", STR(r->namespace), STR(r->name)) : r->name;
+    bool says_package = d->is_wide || has_row_for_package(role);
+    add_row(d, (struct table_cell[]){
+                   {lead, note ? str_fmt(d->arena, "%.*s %.*s %s", STR(name), STR(d->glyphs->dots), note) : name,
+                    r->aggregation_rule ? STYLE_NAME : STYLE_PLAIN},
+                   {.text = str_fmt(d->arena, "%zu", r->rules.n)},
+                   {.text = says_package ? role->package : (str){0}},
+                   {.text = link->selector, .style = STYLE_FAINT},
+               });
+}
+
+static void add_bound(struct drawing *d, const struct tree_bound *bound, bool is_last)
+{
+    str subject = tree_subject(d->arena, &bound->subject);
+    if (bound->kind == AUTHZ_ROLE_BINDING)
+        subject = str_fmt(d->arena, "%.*s in %.*s", STR(subject), STR(bound->namespace));
+    add_row(d, (struct table_cell[]){
+                   {lead_of(d, 1, is_last), str_fmt(d->arena, "bound to %.*s", STR(subject)), STYLE_WARN},
+                   {.style = STYLE_PLAIN},
+                   {.style = STYLE_PLAIN},
+                   {.text = tree_binding(d->arena, bound), .style = STYLE_FAINT},
+               });
+}
+
+static const char *note_for(const struct drawing *d, const struct tree_role *role, size_t n, size_t depth)
+{
+    if (n == 0)
+        return NULL;
+    if (d->states[role->at] == OPEN)
+        return "in a circle";
+    if (d->states[role->at] == DRAWN)
+        return "as above";
+    return depth == TREE_MAX_DEPTH ? "goes deeper" : NULL;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): TREE_MAX_DEPTH */
+static void draw_role(struct drawing *d, const struct tree_link *link, size_t depth, bool is_last)
+{
+    struct tree_role *role = link->role;
+    const struct tree_link *links = d->part->is_upwards ? role->into.p : role->from.p;
+    size_t n_links = d->part->is_upwards ? role->into.n : role->from.n;
+    size_t n_bound = d->part->shows_bound ? role->bound.n : 0;
+    const char *note = note_for(d, role, n_links + n_bound, depth);
+    add_role(d, link, lead_of(d, depth, is_last), note);
+    if (note)
+        return;
+    size_t before = d->lead.n;
+    if (depth)
+        buf_add_str(&d->lead, is_last ? d->glyphs->none : d->glyphs->line);
+    d->states[role->at] = OPEN;
+    for (size_t i = 0; i < n_bound; i++)
+        add_bound(d, &role->bound.p[i], n_links == 0 && i == n_bound - 1);
+    for (size_t i = 0; i < n_links; i++)
+        draw_role(d, &links[i], depth + 1, i == n_links - 1);
+    d->states[role->at] = DRAWN;
+    d->lead.n = before;
+}
+
+static void add_head(struct drawing *d)
+{
+    static const char *const ways[] = {"ROLE", "GOES INTO"};
+    bool is_second = d->part->is_upwards && !d->part->shows_bound;
+    add_row(d, (struct table_cell[]){
+                   {.text = str_of(ways[is_second]), .style = STYLE_HEAD},
+                   {.text = S("RULES"), .style = STYLE_HEAD},
+                   {.text = S("PACKAGE"), .style = STYLE_HEAD},
+                   {.text = S("BY"), .style = STYLE_HEAD},
+               });
+}
+
+static bool wants_packages(const struct tree_reach *reach)
+{
+    vec_each(&reach->roles, role)
+    {
+        if (has_row_for_package(*role))
+            return true;
+    }
+    return false;
+}
+
+void tree_draw(struct buf *b, const struct term *term, const struct tree_view *view, bool is_wide)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct tree_reach reach = tree_view_reach(&scratch, view);
+    for (size_t p = 0; p < view->n_parts; p++) {
+        struct drawing d = {
+            .arena = &scratch,
+            .glyphs = term->has_utf8 ? &fine : &plain,
+            .part = &view->parts[p],
+            .is_wide = is_wide,
+            .has_packages = is_wide || wants_packages(&reach),
+            .table = {.arena = &scratch, .term = term},
+            .states = ARENA_ARRAY(&scratch, unsigned char, view->graph->n),
+            .lead = {.arena = &scratch},
+        };
+        add_head(&d);
+        vec_each(&d.part->roots, root) draw_role(&d, &(struct tree_link){.role = *root}, 0, true);
+        if (p)
+            buf_add_char(b, '\n');
+        cli_table_print(b, &d.table);
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * given: roles and bindings, as YAML documents.
+ * "when all": every aggregated role. "when role NAME", "when package NAME", "when namespace NAME": what "reeve tree" shows of it.
+ * A last word says how: wide, ascii, colour, json, dot or html (without a picture); without one it is drawn with lines.
+ * expect: what is printed. A control character is written as \xNN.
+ */
+#include "authz/validate.h"
+#include "cases/case.h"
+#include "cli/tree_draw.h"
+#include "cli/visible.h"
+#include "object/object.h"
+#include "json/yaml.h"
+
+struct question {
+    str about, name, form;
+};
+
+static struct question parse(str args)
+{
+    struct question q = {0};
+    str rest;
+    str_cut(str_trim(args), ' ', &q.about, &rest);
+    if (!str_eq(q.about, S("all")))
+        str_cut(rest, ' ', &q.name, &rest);
+    q.form = str_trim(rest);
+    return q;
+}
+
+static struct tree_view view_of(struct case_file *c, struct tree_graph *g, const struct question *q)
+{
+    if (str_eq(q->about, S("role"))) {
+        struct tree_role *role = tree_graph_find(g, AUTHZ_CLUSTER_ROLE, (str){0}, q->name);
+        if (role)
+            return tree_view_role(g, role);
+        case_fail(c, NULL, "there is no role %.*s", STR(q->name));
+    }
+    if (str_eq(q->about, S("package")))
+        return tree_view_package(g, q->name, tree_find_package(g, q->name));
+    if (str_eq(q->about, S("namespace")))
+        return tree_view_namespace(g, q->name);
+    return tree_view_all(g);
+}
+
+/* Colours are shown as what switches them on. */
+static void show_escapes(struct buf *b, str text)
+{
+    bool more = true;
+    for (str line; more;) {
+        more = str_cut(text, '\n', &line, &text);
+        cli_add_visibly(b, line);
+        buf_add_char(b, '\n');
+    }
+}
+
+static str answer(struct case_file *c, const struct authz_index *ix, const struct case_section *when)
+{
+    struct question q = parse(when->args);
+    struct buf b = {.arena = c->arena}, shown = {.arena = c->arena};
+    struct term term = {.has_utf8 = !str_eq(q.form, S("ascii")), .has_color = str_eq(q.form, S("colour"))};
+    struct tree_graph g;
+    tree_graph_make(c->arena, ix, &g);
+    tree_graph_bind(&g, ix);
+    struct tree_view view = view_of(c, &g, &q);
+    if (str_eq(q.form, S("json"))) {
+        struct json document = tree_document(c->arena, &view);
+        json_encode(&b, &document, JSON_PRETTY);
+    } else if (str_eq(q.form, S("dot"))) {
+        tree_dot(&b, &view);
+    } else if (str_eq(q.form, S("html"))) {
+        tree_page(&b, &view, (str){0});
+    } else {
+        tree_draw(&b, &term, &view, str_eq(q.form, S("wide")));
+    }
+    show_escapes(&shown, buf_str(&b));
+    return buf_str(&shown);
+}
+
+static bool load(struct case_file *c, const struct case_section *given, struct authz_index *ix)
+{
+    struct err err = {0};
+    json_vec objects = {0};
+    int code = yaml_decode_all(c->arena, given->text, NULL, &objects, &err);
+    for (size_t i = 0; code == 0 && i < objects.n; i++) {
+        struct json *object = &objects.p[i];
+        if (!json_get(object, S("apiVersion")))
+            json_set(c->arena, object, S("apiVersion"), json_str(S("rbac.authorization.k8s.io/v1")));
+        rbac_default(c->arena, kind_builtin_by_body(object_api_version(object), object_kind(object)), object);
+        code = authz_index_put(ix, object, &err);
+    }
+    if (code < 0)
+        case_fail(c, given, "%s", err.msg);
+    return code == 0;
+}
+
+static void run(struct case_file *c)
+{
+    const struct case_section *given = case_find(c, NULL, S("given")), *when = given;
+    struct authz_index *ix = authz_index_new();
+    if (!given)
+        case_fail(c, NULL, "nothing is given");
+    else if (load(c, given, ix)) {
+        while ((when = case_find(c, when, S("when")))) {
+            const struct case_section *expect = case_find(c, when, S("expect"));
+            if (expect)
+                case_expect(c, expect, answer(c, ix, when));
+            else
+                case_fail(c, when, "nothing is expected");
+        }
+    }
+    authz_index_free(ix);
+}
+
+int main(int argc, char **argv)
+{
+    return case_main(argc, argv, run);
+}
