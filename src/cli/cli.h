@@ -15,6 +15,7 @@ enum cli_exit {
 int cli_check(int argc, char **argv);
 int cli_clusters(int argc, char **argv);
 int cli_install(int argc, char **argv);
+int cli_matrix(int argc, char **argv);
 int cli_package(int argc, char **argv);
 int cli_plan(int argc, char **argv);
 int cli_tree(int argc, char **argv);
