@@ -72,7 +72,8 @@ struct explain_remedy {
     str binding_name;                        /* that is free */
 };
 
-/* Misses come by kind; those of MISS_BINDING by how little else the role grants, the others as the index has them. */
+/* Misses come by kind; those of MISS_BINDING by how little else the role grants, the server's own (system:) last, the others as the
+ * index has them. */
 struct explanation {
     struct authz_identity who;
     struct authz_attributes what;
@@ -151,8 +152,8 @@ void explain_holders_format(struct buf *b, const struct authz_attributes *what, 
 void explain_claim_format(struct buf *b, const struct explanation *e);
 /* delete pods in the namespace "team-a" */
 void explain_request_format(struct buf *b, const struct authz_attributes *what);
-/* allowed to get, list: RoleBinding "devs" in the namespace "team-a" binds Group "devs" to ClusterRole "view" */
-void explain_miss_format(struct buf *b, const struct explanation *e, const struct explain_miss *miss);
+/* What a miss allows instead: allowed to get, list */
+void explain_instead_format(struct buf *b, const struct explanation *e, const struct explain_miss *miss);
 
 /* ---- As a command. (explain_command.c) ---- */
 

@@ -212,9 +212,13 @@ static bool add_candidate(void *ctx, const struct authz_role *role)
     return true;
 }
 
+/* Those of the server's own parts come last: nobody should be bound to them. */
 static int by_breadth(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
+    bool x_is_own = str_has_prefix(x->role->name, S("system:")), y_is_own = str_has_prefix(y->role->name, S("system:"));
+    if (x_is_own != y_is_own)
+        return x_is_own ? 1 : -1;
     if (x->breadth != y->breadth)
         return x->breadth < y->breadth ? -1 : 1;
     int order = str_cmp(x->role->name, y->role->name);

@@ -150,17 +150,20 @@ static const struct {
     [MISS_BINDING] = {"not bound", false},
 };
 
-static void add_difference(struct buf *b, const struct explanation *e, const struct explain_miss *miss)
+void explain_instead_format(struct buf *b, const struct explanation *e, const struct explain_miss *miss)
 {
     bool url_in_namespace = miss->kind == MISS_NAMESPACE && !e->what.is_resource;
     buf_add_str(b, url_in_namespace ? S("RoleBindings do not grant paths") : str_of(differences[miss->kind].text));
     add_list(b, miss->instead, differences[miss->kind].quoted);
-    buf_add_str(b, miss->cut ? S(", ...: ") : S(": "));
+    if (miss->cut)
+        buf_add_str(b, S(", ..."));
 }
 
-void explain_miss_format(struct buf *b, const struct explanation *e, const struct explain_miss *miss)
+static void add_miss(struct buf *b, size_t number, const struct explanation *e, const struct explain_miss *miss)
 {
-    add_difference(b, e, miss);
+    buf_fmt(b, "\n%2zu. ", number);
+    explain_instead_format(b, e, miss);
+    buf_add_str(b, S(": "));
     if (miss->kind == MISS_BINDING) {
         add_role(b, miss->role->kind, miss->role->name, miss->package);
         add_namespace(b, miss->role->namespace);
@@ -205,10 +208,8 @@ void explanation_format(struct buf *b, const struct explanation *e)
     for (size_t i = 0; yes && i < e->n_paths; i++)
         add_path(b, i + 1, &e->paths[i]);
     if (!yes) {
-        for (size_t i = 0; i < e->n_misses; i++) {
-            buf_fmt(b, "\n%2zu. ", i + 1);
-            explain_miss_format(b, e, &e->misses[i]);
-        }
+        for (size_t i = 0; i < e->n_misses; i++)
+            add_miss(b, i + 1, e, &e->misses[i]);
         if (e->dropped)
             buf_fmt(b, "\n     and %zu more", e->dropped);
         add_remedy(b, &e->remedy);
