@@ -21,10 +21,21 @@ static int run_version(int argc, char **argv);
 /* By name. What each is for stands in its page of the manual. */
 /* clang-format off: a line each */
 static const struct verb commands[] = {
-    {"agent", agent_run},     {"check", cli_check},     {"clusters", cli_clusters},   {"help", run_help},
-    {"install", cli_install}, {"manager", manager_run}, {"matrix", cli_matrix},       {"package", cli_package},
-    {"plan", cli_plan},       {"tree", cli_tree},       {"uninstall", cli_uninstall}, {"up", up_run},
+    {"agent", agent_run},
+    {"check", cli_check},
+    {"clusters", cli_clusters},
+    {"help", run_help},
+    {"install", cli_install},
+    {"manager", manager_run},
+    {"matrix", cli_matrix},
+    {"package", cli_package},
+    {"plan", cli_plan},
+    {"tree", cli_tree},
+    {"uninstall", cli_uninstall},
+    {"up", up_run},
     {"version", run_version},
+    {"who-can", cli_who_can},
+    {"why", cli_why},
 };
 /* clang-format on */
 

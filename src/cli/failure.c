@@ -5,6 +5,7 @@
 
 #include "authz/explain.h"
 #include "cli/help.h"
+#include "cli/self.h"
 #include "client/file.h"
 #include "json/base64.h"
 
@@ -23,87 +24,25 @@ void command_needs(struct command *c, struct command_need need)
         *vec_push(&c->arena, &c->needs) = need;
 }
 
-/* ---- Questions about oneself. ---- */
+/* ---- What one may do that is nearest. ---- */
 
-static int ask(struct command *c, str path, const struct json *body, struct json *ret)
+static struct authz_attributes attributes_of(const struct command_need *need)
 {
-    struct err ignored;
-    struct buf text = {.arena = &c->arena};
-    json_encode(&text, body, 0);
-    struct client_request request = {.method = S("POST"), .target = path, .body = buf_str(&text)};
-    return client_raw(c->session.client, &c->arena, &request, ret, &ignored);
-}
-
-static struct json review(struct arena *a, str api_version, str kind, struct json spec)
-{
-    struct json body = json_obj();
-    json_add(a, &body, S("apiVersion"), json_str(api_version));
-    json_add(a, &body, S("kind"), json_str(kind));
-    json_add(a, &body, S("spec"), spec);
-    return body;
-}
-
-/* As the server sees us; empty: it does not say. */
-static str whoami(struct command *c)
-{
-    struct json answer, body = review(&c->arena, S("authentication.k8s.io/v1"), S("SelfSubjectReview"), json_obj());
-    if (ask(c, S("/apis/authentication.k8s.io/v1/selfsubjectreviews"), &body, &answer) < 0)
-        return (str){0};
-    return json_text(json_dig(&answer, "status.userInfo.username"));
-}
-
-static void add_attribute(struct arena *a, struct json *obj, const char *key, str value)
-{
-    if (value.n)
-        json_add(a, obj, str_of(key), json_str(value));
+    return (struct authz_attributes){.is_resource = true,
+                                     .verb = str_of(need->verb),
+                                     .group = need->group,
+                                     .resource = need->resource,
+                                     .subresource = need->subresource,
+                                     .namespace = need->namespace,
+                                     .name = need->name};
 }
 
 /* A server that does not answer the question leaves it open: false. */
 static bool is_refused(struct command *c, const struct command_need *need)
 {
-    struct arena *a = &c->arena;
-    struct json answer, spec = json_obj(), attributes = json_obj();
-    add_attribute(a, &attributes, "verb", str_of(need->verb));
-    add_attribute(a, &attributes, "group", need->group);
-    add_attribute(a, &attributes, "resource", need->resource);
-    add_attribute(a, &attributes, "subresource", need->subresource);
-    add_attribute(a, &attributes, "namespace", need->namespace);
-    add_attribute(a, &attributes, "name", need->name);
-    json_add(a, &spec, S("resourceAttributes"), attributes);
-    struct json body = review(a, S("authorization.k8s.io/v1"), S("SelfSubjectAccessReview"), spec);
-    return ask(c, S("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"), &body, &answer) == 0 &&
-           !json_true(json_dig(&answer, "status.allowed"));
-}
-
-/* ---- What one may do that is nearest. ---- */
-
-/* The answer of a rules review as one role that is bound to us, so that it can be explained like any other. */
-static struct authz_index *own_rules(struct command *c, str namespace)
-{
-    struct arena *a = &c->arena;
-    struct err ignored;
-    struct json answer, spec = json_obj(), role = json_obj(), binding, rules;
-    json_add(a, &spec, S("namespace"), json_str(namespace.n ? namespace : S("default")));
-    struct json body = review(a, S("authorization.k8s.io/v1"), S("SelfSubjectRulesReview"), spec);
-    if (ask(c, S("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"), &body, &answer) < 0)
-        return NULL;
-    const struct json *found = json_dig(&answer, "status.resourceRules");
-    rules = json_is_arr(found) ? *found : json_arr();
-    struct json metadata = json_obj();
-    json_add(a, &metadata, S("name"), json_str(S("own")));
-    json_add(a, &role, S("kind"), json_str(S("ClusterRole")));
-    json_add(a, &role, S("metadata"), metadata);
-    json_add(a, &role, S("rules"), rules);
-    static const char text[] =
-        "{\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"own\"},\"roleRef\":{\"apiGroup\":"
-        "\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"own\"},\"subjects\":"
-        "[{\"kind\":\"User\",\"apiGroup\":\"rbac.authorization.k8s.io\",\"name\":\"own\"}]}";
-    struct authz_index *index = authz_index_new();
-    if (json_decode(a, str_of(text), NULL, NULL, &binding, &ignored) == 0 &&
-        authz_index_put(index, &role, &ignored) == 0 && authz_index_put(index, &binding, &ignored) == 0)
-        return index;
-    authz_index_free(index);
-    return NULL;
+    struct authz_attributes what = attributes_of(need);
+    struct authz_decision answer;
+    return self_check(c, &what, &answer, NULL) == 0 && !answer.allowed;
 }
 
 /* "get, watch" or "pods in the API group …": what explain finds nearest; empty: nothing is near. */
@@ -111,13 +50,7 @@ static void add_nearest(struct command *c, struct buf *b, const struct authz_ind
                         const struct command_need *need)
 {
     struct authz_identity me = {.user = S("own")};
-    struct authz_attributes what = {.is_resource = true,
-                                    .verb = str_of(need->verb),
-                                    .group = need->group,
-                                    .resource = need->resource,
-                                    .subresource = need->subresource,
-                                    .namespace = need->namespace,
-                                    .name = need->name};
+    struct authz_attributes what = attributes_of(need);
     struct explanation e = explain_request(&c->arena, index, &me, &what);
     static const char *const words[] = {[MISS_VERB] = "nearest: you may ",
                                         [MISS_NAME] = "nearest: only the names ",
@@ -151,7 +84,7 @@ static void add_need(struct command *c, struct buf *b, const struct command_need
         buf_fmt(b, " in the namespace \"%.*s\"", STR(need->namespace));
     else
         buf_add_str(b, S(" at the cluster scope"));
-    struct authz_index *index = own_rules(c, need->namespace);
+    struct authz_index *index = self_rules(c, S("own"), need->namespace);
     if (index)
         add_nearest(c, b, index, need);
     authz_index_free(index);
@@ -196,7 +129,7 @@ static bool explain_refusal(struct command *c, const struct err *err)
     }
     if (missing.n == 0)
         return false;
-    str me = whoami(c);
+    str me = self_name(c);
     buf_fmt(&text, "%s\n%s%.*s%s these rights:", err->msg, me.n ? "User \"" : "You", STR(me),
             me.n ? "\" lacks" : " lack");
     vec_each(&missing, need) add_need(c, &text, need);

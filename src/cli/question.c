@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/question.h"
+
+#include "cli/resource.h"
+#include "cli/rights.h"
+
+static bool is_among(str text, const char *const *list)
+{
+    for (; *list; list++)
+        if (str_eq(text, str_of(*list)))
+            return true;
+    return false;
+}
+
+/* ---- What. ---- */
+
+static const char *const verbs[] = {
+    "get",         "list", "watch",   "create", "update",   "patch",  "delete", "deletecollection", "use", "bind",
+    "impersonate", "*",    "approve", "sign",   "escalate", "attest", NULL};
+static const char *const url_verbs[] = {"get", "put", "post", "head", "options", "delete", "patch", "*", NULL};
+
+static void warn_verb(struct command *c, str verb, bool is_url)
+{
+    const char *const *list = is_url ? url_verbs : verbs;
+    if (is_among(verb, list))
+        return;
+    const char *meant = flags_nearest(str_cstr(&c->arena, verb), list);
+    term_say(&c->term, "Warning: verb \"%.*s\" is not a known verb%s%s%s", STR(verb), meant ? ", did you mean \"" : "",
+             meant ? meant : "", meant ? "\"?" : "");
+}
+
+/* Rights to act as somebody are about users and groups, which are in no discovery. */
+static bool is_virtual(const struct resource_named *r)
+{
+    static const char *const names[] = {"users", "groups", "uids", "userextras", NULL};
+    return is_among(r->resource, names) && (r->group.n == 0 || str_eq(r->group, S("authentication.k8s.io")));
+}
+
+static void warn_part(struct command *c, const struct resource_named *r, str subresource)
+{
+    bool has_part = false, is_part = false;
+    for (size_t i = 0; r->what && i < r->what->n_subresources; i++) {
+        has_part |= str_eq(r->what->subresources[i], subresource);
+        is_part |= str_eq(r->what->subresources[i], r->name);
+    }
+    if (is_part && subresource.n == 0)
+        term_say(&c->term,
+                 "Note: this asks about the %.*s named \"%.*s\"; of the subresource ask with --subresource=%.*s",
+                 STR(r->what->singular), STR(r->name), STR(r->name));
+    if (r->what && subresource.n && !has_part && !str_eq(subresource, S("*")))
+        term_say(&c->term, "Warning: the server says of no subresource \"%.*s\" of %.*s", STR(subresource),
+                 STR(r->resource));
+}
+
+/* A namespace is in itself: who may read what is in it by name may read it. */
+static str place_of(struct command *c, const struct resource_named *r)
+{
+    bool is_namespace = r->group.n == 0 && str_eq(r->resource, S("namespaces"));
+    if (is_namespace)
+        return r->name;
+    if (!r->is_namespaced && c->namespace.n)
+        term_say(&c->term, "Warning: %.*s are not in namespaces, so -n does not count", STR(r->resource));
+    return r->is_namespaced && !c->all_namespaces ? command_namespace(c) : (str){0};
+}
+
+int question_what(struct command *c, const char *verb, const char *type, str subresource, struct question *ret,
+                  struct err *err)
+{
+    struct resource_named r;
+    struct err unknown;
+    if (!str_is_utf8(str_of(verb)) || !str_is_utf8(str_of(type)) || !str_is_utf8(subresource))
+        return err_set(err, ERR_BAD_REQUEST, "the words are not UTF-8");
+    int code = resource_find(c, str_of(type), &r, &unknown);
+    if (code < 0 && code != ERR_NOT_FOUND) {
+        *err = unknown;
+        return code;
+    }
+    bool is_url = r.path.n > 0;
+    warn_verb(c, str_of(verb), is_url);
+    if (is_url && subresource.n)
+        return err_set(err, ERR_BAD_REQUEST, "a path has no subresource");
+    ret->what = (struct authz_attributes){.verb = str_of(verb), .path = r.path, .is_resource = !is_url};
+    ret->is_known = code == 0;
+    if (is_url)
+        return 0;
+    if (code == ERR_NOT_FOUND && !is_virtual(&r))
+        term_say(&c->term, "Warning: %s", unknown.msg);
+    if (is_virtual(&r))
+        r.is_namespaced = false;
+    warn_part(c, &r, subresource);
+    ret->what.group = r.group;
+    ret->what.resource = r.resource;
+    ret->what.subresource = subresource;
+    ret->what.name = r.name;
+    ret->what.namespace = place_of(c, &r);
+    ret->everywhere = c->all_namespaces && r.is_namespaced;
+    return 0;
+}
+
+/* ---- Who. ---- */
+
+struct spoken {
+    const char *prefix;
+    enum authz_subject_kind kind;
+};
+
+static const struct spoken spoken[] = {
+    {"user/", AUTHZ_USER},
+    {"group/", AUTHZ_GROUP},
+    {"serviceaccount/", AUTHZ_SERVICE_ACCOUNT},
+    {"sa/", AUTHZ_SERVICE_ACCOUNT},
+};
+
+static int read_subject(struct arena *a, str text, struct authz_subject *ret, struct err *err)
+{
+    *ret = (struct authz_subject){AUTHZ_USER, text, {0}};
+    if (!str_is_utf8(text))
+        return err_set(err, ERR_BAD_REQUEST, "the name is not UTF-8");
+    for (size_t i = 0; i < sizeof spoken / sizeof *spoken; i++) {
+        str prefix = str_of(spoken[i].prefix);
+        if (!str_has_prefix(text, prefix))
+            continue;
+        ret->kind = spoken[i].kind;
+        ret->name = str_from(text, prefix.n);
+        if (ret->kind != AUTHZ_SERVICE_ACCOUNT)
+            break;
+        str rest = ret->name;
+        if (!str_cut(rest, '/', &ret->namespace, &ret->name) || !ret->namespace.n || str_find_char(ret->name, '/') >= 0)
+            return err_set(err, ERR_BAD_REQUEST, "\"%.*s\": say %sNAMESPACE/NAME", STR(text), spoken[i].prefix);
+        break;
+    }
+    if (ret->kind == AUTHZ_SERVICE_ACCOUNT && ret->name.n)
+        *ret = (struct authz_subject){AUTHZ_USER, authz_subject_user(a, ret), {0}};
+    return ret->name.n ? 0 : err_set(err, ERR_BAD_REQUEST, "\"%.*s\" names nobody", STR(text));
+}
+
+int question_who(struct command *c, const char *user, const flag_texts *groups, struct question *ret, struct err *err)
+{
+    struct authz_subject subject;
+    flag_texts all = {0};
+    int code = read_subject(&c->arena, str_of(user), &subject, err);
+    if (code < 0)
+        return code;
+    bool is_group = subject.kind == AUTHZ_GROUP;
+    if (is_group)
+        *vec_push(&c->arena, &all) = subject.name;
+    for (size_t i = 0; i < groups->n; i++) {
+        if (!str_is_utf8(groups->p[i]))
+            return err_set(err, ERR_BAD_REQUEST, "the group is not UTF-8");
+        *vec_push(&c->arena, &all) = groups->p[i];
+    }
+    ret->who = rights_identity(&c->arena, is_group ? (str){0} : subject.name, (struct strs){all.p, all.n});
+    return 0;
+}
+
+int question_fail(struct command *c, const struct err *err)
+{
+    return err->code == ERR_BAD_REQUEST ? command_misused(c, "%s", err->msg) : command_fail(c, err);
+}
+
+/* ---- Documents. ---- */
+
+str question_subject_kind(const struct authz_subject *subject)
+{
+    static const str kinds[] = {[AUTHZ_USER] = S_INIT("User"),
+                                [AUTHZ_GROUP] = S_INIT("Group"),
+                                [AUTHZ_SERVICE_ACCOUNT] = S_INIT("ServiceAccount")};
+    return kinds[subject->kind];
+}
+
+str question_subject_name(struct arena *a, const struct authz_subject *subject)
+{
+    return subject->namespace.n ? str_fmt(a, "%.*s/%.*s", STR(subject->namespace), STR(subject->name)) : subject->name;
+}
+
+void question_add_text(struct arena *a, struct json *object, const char *key, str text)
+{
+    if (text.n)
+        json_add(a, object, str_of(key), json_str(text));
+}
+
+struct json question_texts(struct arena *a, struct strs texts)
+{
+    struct json list = json_arr();
+    strs_each(texts, text)
+    {
+        json_push(a, &list, json_str(*text));
+    }
+    return list;
+}
+
+struct json question_ref(struct arena *a, str kind, str namespace, str name)
+{
+    struct json ref = json_obj();
+    question_add_text(a, &ref, "kind", kind);
+    question_add_text(a, &ref, "namespace", namespace);
+    question_add_text(a, &ref, "name", name);
+    return ref;
+}
+
+struct json question_subject(struct arena *a, const struct authz_subject *subject)
+{
+    return question_ref(a, question_subject_kind(subject), subject->namespace, subject->name);
+}
+
+struct json question_document(struct arena *a, const char *kind, const struct question *q)
+{
+    struct json doc = json_obj(), request = json_obj();
+    const struct authz_attributes *what = &q->what;
+    question_add_text(a, &request, "user", q->who.user);
+    if (q->who.groups.n)
+        json_add(a, &request, S("groups"), question_texts(a, q->who.groups));
+    question_add_text(a, &request, "verb", what->verb);
+    question_add_text(a, &request, "path", what->path);
+    question_add_text(a, &request, "group", what->group);
+    question_add_text(a, &request, "resource", what->resource);
+    question_add_text(a, &request, "subresource", what->subresource);
+    question_add_text(a, &request, "name", what->name);
+    question_add_text(a, &request, "namespace", what->namespace);
+    if (q->everywhere)
+        json_add(a, &request, S("allNamespaces"), json_bool(true));
+    json_add(a, &doc, S("apiVersion"), json_str(S("cli.reeve.dev/v1")));
+    json_add(a, &doc, S("kind"), json_str(str_of(kind)));
+    json_add(a, &doc, S("request"), request);
+    return doc;
+}
+
+static struct json source_of(struct arena *a, const struct explain_source *source)
+{
+    struct json object = question_ref(a, authz_kind_name(AUTHZ_CLUSTER_ROLE), (str){0}, source->role->name);
+    question_add_text(a, &object, "package", source->package);
+    if (source->via.n)
+        json_add(a, &object, S("via"), question_texts(a, source->via));
+    question_add_text(a, &object, "selector", source->selector);
+    return object;
+}
+
+struct json question_path(struct arena *a, const struct explain_path *path)
+{
+    const struct authz_grant *g = &path->grant;
+    struct json object = json_obj(), sources = json_arr();
+    struct json role =
+        question_ref(a, authz_kind_name(g->role_kind), g->role ? g->role->namespace : (str){0}, g->role_name);
+    question_add_text(a, &role, "package", path->package);
+    json_add(a, &object, S("subject"), question_subject(a, &g->subject));
+    json_add(a, &object, S("binding"), question_ref(a, authz_kind_name(g->kind), g->namespace, g->name));
+    json_add(a, &object, S("clusterWide"), json_bool(g->kind == AUTHZ_CLUSTER_ROLE_BINDING));
+    json_add(a, &object, S("role"), role);
+    if (path->rule)
+        json_add(a, &object, S("rule"), rules_to_json(a, (struct rules){path->rule, 1}).items[0]);
+    for (size_t i = 0; i < path->n_sources; i++)
+        json_push(a, &sources, source_of(a, &path->sources[i]));
+    if (path->is_aggregated)
+        json_add(a, &object, S("sources"), sources);
+    return object;
+}

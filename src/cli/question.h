@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: a question about rights as a command line puts it: USER VERB TYPE[/NAME], and its answers as documents.
+ * Owns: nothing; results live in the arena of the command.
+ * Threads: the main thread.
+ * Errors: ERR_BAD_REQUEST for words that make no sense; those of discovery. What is not known is warned about, and asked for all the
+ *         same: rights may be given ahead of what they are for.
+ *
+ * A USER is a name as the server knows it, or says what it is: user/jane, group/devs, serviceaccount/NS/NAME (sa/NS/NAME). */
+#pragma once
+
+#include "authz/explain.h"
+#include "cli/command.h"
+
+struct question {
+    struct authz_identity who; /* of question_who */
+    struct authz_attributes what;
+    bool is_known;   /* the server has the resource; of a path, always */
+    bool everywhere; /* -A: about all namespaces, or some of them */
+};
+
+/* -n counts for what is in namespaces only; with -A the question is about all of them. */
+int question_what(struct command *c, const char *verb, const char *type, str subresource, struct question *ret,
+                  struct err *err);
+/* With the groups that the server would add. */
+int question_who(struct command *c, const char *user, const flag_texts *groups, struct question *ret, struct err *err);
+
+/* Tells what either of them found wrong; returns the exit code. */
+int question_fail(struct command *c, const struct err *err);
+
+/* ---- Documents. ---- */
+
+/* apiVersion, kind, and the request */
+struct json question_document(struct arena *a, const char *kind, const struct question *q);
+/* binding, role and sources */
+struct json question_path(struct arena *a, const struct explain_path *path);
+struct json question_subject(struct arena *a, const struct authz_subject *subject);
+/* kind, namespace, name; what is empty is left out */
+struct json question_ref(struct arena *a, str kind, str namespace, str name);
+/* Unless it is empty. */
+void question_add_text(struct arena *a, struct json *object, const char *key, str text);
+struct json question_texts(struct arena *a, struct strs texts);
+
+/* "ns/name" of a ServiceAccount, else its name. */
+str question_subject_name(struct arena *a, const struct authz_subject *subject);
+/* "User" */
+str question_subject_kind(const struct authz_subject *subject);
