@@ -102,6 +102,34 @@ int command_misused(struct command *c, const char *fmt, ...)
     return CLI_USAGE;
 }
 
+/* "add, list or remove" */
+static str list_words(struct arena *a, const char *const *words)
+{
+    struct buf b = {.arena = a};
+    for (size_t i = 0; words[i]; i++)
+        buf_fmt(&b, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    return buf_str(&b);
+}
+
+int command_verb(struct command *c, const struct flag_words *words, const char *const *verbs)
+{
+    str list = list_words(&c->arena, verbs);
+    const char *nearest = words->n ? flags_nearest(words->p[0], verbs) : NULL;
+    for (int i = 0; words->n && verbs[i]; i++) {
+        if (strcmp(verbs[i], words->p[0]) == 0) {
+            c->name = str_cstr(&c->arena, str_fmt(&c->arena, "%s %s", c->name, verbs[i]));
+            return i;
+        }
+    }
+    if (words->n == 0)
+        (void)command_misused(c, "say %.*s", STR(list));
+    else if (nearest)
+        (void)command_misused(c, "unknown command \"%s\", did you mean \"%s\"?", words->p[0], nearest);
+    else
+        (void)command_misused(c, "unknown command \"%s\": say %.*s", words->p[0], STR(list));
+    return -1;
+}
+
 /* ---- The server. ---- */
 
 /* Nobody said which server; one that was started on this machine has left its address. */

@@ -58,6 +58,9 @@ struct command {
 int command_start(struct command *c, const struct flag *own, size_t n_own, int argc, char **argv,
                   struct flag_words *ret);
 int command_connect(struct command *c, struct err *err);
+/* The first word, which must be one of these: its place among them, and it becomes part of the name of the command. -1: it is none,
+ * and that was told, with the nearest one. */
+int command_verb(struct command *c, const struct flag_words *words, const char *const *verbs);
 /* -n, else that of the kubeconfig's context. Only when connected. */
 str command_namespace(const struct command *c);
 /* Drops everything; returns code. */

@@ -2,7 +2,11 @@
 #include "cli/flags.h"
 
 #include "base/duration.h"
+#include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/term.h"
+#include "net/address.h"
+#include "object/name.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -124,10 +128,43 @@ static int take_word(const struct flag *f, const char *value, struct err *err)
 
 static int take_yes(const struct flag *f, const char *value, struct err *err)
 {
-    bool is_yes = !value || strcmp(value, "true") == 0;
-    if (!is_yes && strcmp(value, "false") != 0)
+    static const char *const yes[] = {"true", "yes", "1"}, *const no[] = {"false", "no", "0"};
+    for (size_t i = 0; value && i < sizeof yes / sizeof *yes; i++) {
+        if (strcmp(value, yes[i]) == 0 || strcmp(value, no[i]) == 0) {
+            *(bool *)f->into = strcmp(value, yes[i]) == 0;
+            return 0;
+        }
+    }
+    if (value)
         return err_set(err, ERR_BAD_REQUEST, "--%s=%s: say true or false, or nothing", f->name, value);
-    *(bool *)f->into = is_yes;
+    *(bool *)f->into = true;
+    return 0;
+}
+
+static int take_time(const struct flag *f, const char *value, struct err *err)
+{
+    if (!duration_parse(str_of(value), f->into) || *(int64_t *)f->into <= 0)
+        return err_set(err, ERR_BAD_REQUEST, "--%s \"%s\" is no duration like 30s or 5m", f->name, value);
+    return 0;
+}
+
+static int take_address(const struct flag *f, const char *value, struct err *err)
+{
+    struct flag_address *into = f->into;
+    if (!address_parse(str_of(value), &into->host, &into->port))
+        return err_set(err, ERR_BAD_REQUEST,
+                       "cannot listen at \"%s\": say HOST:PORT, such as 127.0.0.1:6443, [::1]:6443 or localhost:0",
+                       value);
+    return 0;
+}
+
+static int take_name(const struct flag *f, const char *value, struct err *err)
+{
+    *(str *)f->into = str_of(value);
+    if (!name_is(NAME_DNS_LABEL, str_of(value)))
+        return err_set(err, ERR_BAD_REQUEST,
+                       "--%s \"%s\" is no name: small letters, digits and dashes are allowed, 63 at most", f->name,
+                       value);
     return 0;
 }
 
@@ -144,10 +181,15 @@ static int take_value(const struct flags_args *args, const struct flag *f, const
     case FLAG_TEXTS:
         *vec_push(args->arena, (flag_texts *)f->into) = str_of(value);
         return 0;
-    case FLAG_TIME:
-        if (!duration_parse(str_of(value), f->into) || *(int64_t *)f->into <= 0)
-            return err_set(err, ERR_BAD_REQUEST, "--%s \"%s\" is no duration like 30s or 5m", f->name, value);
+    case FLAG_PATH:
+        *(const char **)f->into = value;
         return 0;
+    case FLAG_NAME:
+        return take_name(f, value, err);
+    case FLAG_TIME:
+        return take_time(f, value, err);
+    case FLAG_ADDRESS:
+        return take_address(f, value, err);
     case FLAG_WORD:
         return take_word(f, value, err);
     case FLAG_CALL:
@@ -162,11 +204,14 @@ struct reader {
     const struct flags_args *args;
     int at; /* the next of argv */
     bool is_help;
+    bool *given; /* by flag; the environment is not asked for these */
     struct flag_words *words;
 };
 
 static int give(struct reader *r, const struct flag *f, const char *value, struct err *err)
 {
+    for (size_t i = 0; i < flag_count(r->args); i++)
+        r->given[i] |= flag_at(r->args, i) == f;
     if (f->is_given)
         *f->is_given = true;
     if (!value && f->kind != FLAG_YES) {
@@ -242,12 +287,13 @@ static int read_line(struct reader *r, struct err *err)
 }
 
 /* An empty variable counts as none. */
-static int read_environment(const struct flags_args *args, struct err *err)
+static int read_environment(const struct reader *r, struct err *err)
 {
-    for (size_t i = 0; i < flag_count(args); i++) {
-        const struct flag *f = flag_at(args, i);
-        const char *value = f->env ? getenv(f->env) : NULL; /* NOLINT(concurrency-mt-unsafe): before any thread */
-        if (value && value[0] && take_value(args, f, value, err) < 0)
+    for (size_t i = 0; i < flag_count(r->args); i++) {
+        const struct flag *f = flag_at(r->args, i);
+        const char *value =
+            f->env && !r->given[i] ? getenv(f->env) : NULL; /* NOLINT(concurrency-mt-unsafe): no threads */
+        if (value && value[0] && take_value(r->args, f, value, err) < 0)
             return err_wrap(err, "$%s", f->env);
     }
     return 0;
@@ -255,15 +301,31 @@ static int read_environment(const struct flags_args *args, struct err *err)
 
 int flags_read(const struct flags_args *args, struct flag_words *ret, struct err *err)
 {
-    struct reader r = {.args = args, .words = ret};
+    struct reader r = {.args = args, .given = ARENA_ARRAY(args->arena, bool, flag_count(args) + 1), .words = ret};
     *ret = (struct flag_words){arena_alloc(args->arena, ((size_t)args->argc + 1) * sizeof *ret->p), 0};
     check_manual(args);
-    int code = read_environment(args, err);
+    int code = read_line(&r, err);
     if (code == 0)
-        code = read_line(&r, err);
+        code = read_environment(&r, err);
     ret->p[ret->n] = NULL;
     if (!r.is_help) /* somebody who asks for help gets it, whatever else is wrong */
         return code;
     help_print(help_find(args->page));
     return 1;
+}
+
+int flags_only(const struct flags_args *args, struct err *err)
+{
+    struct flag_words words;
+    int code = flags_read(args, &words, err);
+    return code == 0 && words.n ? err_set(err, ERR_BAD_REQUEST, "unknown argument \"%s\"", words.p[0]) : code;
+}
+
+int flags_refuse(const char *page, const struct err *err)
+{
+    term_complain(page, "%s", err->msg);
+    if (err->code != ERR_BAD_REQUEST)
+        return CLI_FAILED;
+    (void)fprintf(stderr, "Run \"%s %s --help\".\n", help_program(), page);
+    return CLI_USAGE;
 }

@@ -18,12 +18,20 @@
 typedef VEC(str) flag_texts;
 
 enum flag_kind {
-    FLAG_YES,   /* bool: --force, --force=false */
-    FLAG_TEXT,  /* str; never empty */
-    FLAG_TEXTS, /* flag_texts; may be repeated */
-    FLAG_TIME,  /* int64_t, nanoseconds: 30s; more than none */
-    FLAG_WORD,  /* int: which of words */
-    FLAG_CALL,  /* take() */
+    FLAG_YES,     /* bool: --force, --force=false */
+    FLAG_TEXT,    /* str; never empty */
+    FLAG_TEXTS,   /* flag_texts; may be repeated */
+    FLAG_PATH,    /* const char *; never empty */
+    FLAG_NAME,    /* str: what a namespace or a cluster may be called */
+    FLAG_TIME,    /* int64_t, nanoseconds: 30s; more than none */
+    FLAG_ADDRESS, /* struct flag_address: HOST:PORT to listen at */
+    FLAG_WORD,    /* int: which of words */
+    FLAG_CALL,    /* take(); may be repeated */
+};
+
+struct flag_address {
+    str host; /* an address, without brackets */
+    uint16_t port;
 };
 
 struct flag {
@@ -57,6 +65,11 @@ struct flag_words {
 
 /* 0; or 1: help was asked for and shown, there is nothing else to do. -h and --help are always understood. */
 int flags_read(const struct flags_args *args, struct flag_words *ret, struct err *err);
+
+/* The same for a command that takes flags alone. */
+int flags_only(const struct flags_args *args, struct err *err);
+/* Tells what is wrong with a command line ("reeve up: …"), and where help is; returns the exit code. */
+int flags_refuse(const char *page, const struct err *err);
 
 /* Of a list of words, NULL at the end, the one a mistyped word most likely meant; or NULL. */
 const char *flags_nearest(const char *word, const char *const *list);

@@ -13,6 +13,7 @@ struct help_flag {
     const char *name;  /* without dashes */
     const char *value; /* "NS", "FILE", "table|wide|json"; NULL: it takes none */
     bool is_optional;  /* its value */
+    const char *about; /* in one sentence */
 };
 
 struct help_page {

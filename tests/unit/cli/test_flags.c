@@ -98,6 +98,8 @@ static void the_command_line_counts_before_the_environment(void **state)
     READ(&l, "x");
     assert_int_equal(l.code, ERR_BAD_REQUEST);
     assert_string_equal(l.err.msg, "$TEST_COLOR: --color \"pink\": say auto, always or never");
+    READ(&l, "--color=always");
+    assert_int_equal(l.code, 0); /* nobody asks for the variable */
     assert_int_equal(setenv("TEST_COLOR", "", 1), 0);
     READ(&l, "x");
     assert_int_equal(l.code, 0);
