@@ -11,6 +11,7 @@
 #include "agent/options.h"
 #include "agent/rights.h"
 #include "cli/cli.h"
+#include "cli/term.h"
 #include "client/file.h"
 #include "client/https.h"
 #include "control/service.h"
@@ -35,11 +36,6 @@ struct agent {
     struct hub *way;
     bool is_halted;
 };
-
-static void complain(const struct err *err)
-{
-    (void)fprintf(stderr, "reeve agent: %s\n", err->msg);
-}
 
 /* ---- Acting. ---- */
 
@@ -181,8 +177,8 @@ static int run(struct agent *g, struct err *err)
     struct service_options options = {
         .version = S(REEVE_VERSION),
         .log = &g->log,
-        .host = g->options.host,
-        .port = g->options.port,
+        .host = g->options.listen.host,
+        .port = g->options.listen.port,
         .config = &g->config,
         .no_election = !g->options.has_election,
         .lease_namespace = g->options.lease_namespace,
@@ -202,8 +198,7 @@ static int serve(struct agent *g)
     g->log = log_to_stderr(g->options.level);
     int code = run(g, &err);
     if (code < 0)
-        complain(&err);
-    arena_done(&g->arena);
+        term_complain("agent", "%s", err.msg);
     return code < 0 ? CLI_FAILED : CLI_OK;
 }
 
@@ -220,15 +215,12 @@ int agent_run(int argc, char **argv)
 {
     struct agent g = {0};
     struct err err = {0};
-    int code = agent_options_read(argc, argv, &g.options, &err);
-    if (code < 0) {
-        complain(&err);
-        (void)fputs("Run \"reeve agent --help\" for the flags.\n", stderr);
-        return CLI_USAGE;
-    }
-    if (g.options.is_help) {
-        (void)fputs(agent_usage, stdout);
-        return CLI_OK;
-    }
-    return g.options.is_print_rbac ? print_rbac(&g.options) : serve(&g);
+    int code = agent_options_read(&g.arena, argc, argv, &g.options, &err);
+    int exit_code = CLI_OK;
+    if (code < 0)
+        exit_code = flags_refuse("agent", &err);
+    else if (code == 0)
+        exit_code = g.options.is_print_rbac ? print_rbac(&g.options) : serve(&g);
+    arena_done(&g.arena);
+    return exit_code;
 }

@@ -5,9 +5,8 @@
  * Errors: ERR_BAD_REQUEST for a command line that makes no sense. */
 #pragma once
 
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
+#include "cli/flags.h"
 
 struct agent_options {
     str cluster; /* its name, and its namespace on the hub */
@@ -18,15 +17,13 @@ struct agent_options {
     bool has_works, has_accounts;
     str account_namespace;
     int64_t eviction_ns;
-    str host; /* of /healthz, /readyz and /metrics; empty: nobody asks */
-    uint16_t port;
+    struct flag_address listen; /* of /healthz, /readyz and /metrics; no host: nobody asks */
     bool has_election;
     str lease_namespace; /* empty: that of the pod, else kube-system */
     enum log_level level;
-    bool is_print_rbac, is_help;
+    bool is_print_rbac;
     bool is_hub, is_managed; /* of --print-rbac; none: both */
 };
 
-extern const char agent_usage[];
-
-int agent_options_read(int argc, char **argv, struct agent_options *ret, struct err *err);
+/* 0; or 1: help was asked for and shown. */
+int agent_options_read(struct arena *a, int argc, char **argv, struct agent_options *ret, struct err *err);

@@ -3,6 +3,7 @@
 #include "cli/clusters.h"
 
 #include "base/map.h"
+#include "cli/help.h"
 #include "cli/table.h"
 #include "object/columns.h"
 #include "object/conditions.h"
@@ -31,7 +32,7 @@ static struct place *place_of(struct clusters_command *c, struct places *p, str 
 {
     struct place *place = map_get(&p->by_name, namespace);
     if (!place) {
-        place = ARENA_NEW(c->a, struct place);
+        place = ARENA_NEW(&c->base.arena, struct place);
         map_set(&p->by_name, namespace, place);
     }
     return place;
@@ -43,9 +44,9 @@ static bool list_all(struct clusters_command *c, const struct client_resource *r
     struct client_ref ref = {.resource = resource};
     struct client_list_options options = {.field_selector = fields};
     struct err err = {0};
-    if (client_list(c->session.client, c->a, &ref, &options, ret, NULL, &err) == 0)
+    if (client_list(c->base.session.client, &c->base.arena, &ref, &options, ret, NULL, &err) == 0)
         return true;
-    cli_clusters_say("reeve clusters list: cannot list %.*s: %s\n", STR(resource->plural), err.msg);
+    term_complain(c->base.name, "cannot list %.*s: %s", STR(resource->plural), err.msg);
     return false;
 }
 
@@ -79,14 +80,14 @@ static str heartbeat_of(struct clusters_command *c, const struct places *p, cons
     str renewed = place ? json_text(json_dig(place->lease, "spec.renewTime")) : (str){0};
     if (!p->has_leases)
         return S("<unknown>");
-    return renewed.n ? column_age(c->a, renewed, now) : S("<none>");
+    return renewed.n ? column_age(&c->base.arena, renewed, now) : S("<none>");
 }
 
 static str works_of(struct clusters_command *c, const struct places *p, const struct place *place)
 {
     if (!p->has_works)
         return S("<unknown>");
-    return str_fmt(c->a, "%zu/%zu", place ? place->applied : 0, place ? place->failed : 0);
+    return str_fmt(&c->base.arena, "%zu/%zu", place ? place->applied : 0, place ? place->failed : 0);
 }
 
 static str note_of(const struct place *place, str name)
@@ -103,7 +104,7 @@ static void print_table(struct clusters_command *c, const struct json *items, st
                                 S_INIT("AVAILABLE"), S_INIT("HEARTBEAT"), S_INIT("WORKS(APPLIED/FAILED)"),
                                 S_INIT("AGE"),       S_INIT("AGENT"),     S_INIT("KUBERNETES")};
     struct places places = {0};
-    struct table t = {.arena = c->a, .columns = COLUMNS + (c->output == CLUSTERS_WIDE ? WIDE : 0)};
+    struct table t = {.arena = &c->base.arena, .columns = COLUMNS + (c->output == OUTPUT_WIDE ? WIDE : 0)};
     int64_t now = clock_system.wall_ns(clock_system.ctx) / SECOND;
     look_around(c, &places);
     cli_table_add(&t, names);
@@ -118,7 +119,7 @@ static void print_table(struct clusters_command *c, const struct json *items, st
             status_of(cluster, S("ManagedClusterConditionAvailable")),
             heartbeat_of(c, &places, place, now),
             works_of(c, &places, place),
-            column_age(c->a, json_text(json_dig(cluster, "metadata.creationTimestamp")), now),
+            column_age(&c->base.arena, json_text(json_dig(cluster, "metadata.creationTimestamp")), now),
             note_of(place, S(FLEET_ANNOTATION_AGENT)),
             note_of(place, S(FLEET_ANNOTATION_KUBERNETES)),
         };
@@ -135,41 +136,37 @@ static void print_names(const struct json *items, struct buf *b)
 }
 
 /* As kubectl has it. */
-static void print_list(struct clusters_command *c, struct json items, struct buf *b)
+static void print_list(struct clusters_command *c, struct json items)
 {
+    struct arena *a = &c->base.arena;
     struct json list = json_obj(), metadata = json_obj();
     for (size_t i = 0; i < items.n; i++)
         json_remove(json_get_mut(&items.items[i], S("metadata")), S("managedFields"));
-    json_add(c->a, &metadata, S("resourceVersion"), json_str(S("")));
-    json_add(c->a, &list, S("apiVersion"), json_str(S("v1")));
-    json_add(c->a, &list, S("items"), items);
-    json_add(c->a, &list, S("kind"), json_str(S("List")));
-    json_add(c->a, &list, S("metadata"), metadata);
-    if (c->output == CLUSTERS_YAML) {
-        yaml_encode(b, &list);
-    } else {
-        json_encode(b, &list, JSON_PRETTY | JSON_SORTED);
-        buf_add_char(b, '\n');
-    }
+    json_add(a, &metadata, S("resourceVersion"), json_str(S("")));
+    json_add(a, &list, S("apiVersion"), json_str(S("v1")));
+    json_add(a, &list, S("items"), items);
+    json_add(a, &list, S("kind"), json_str(S("List")));
+    json_add(a, &list, S("metadata"), metadata);
+    output_tree(&list, c->output == OUTPUT_YAML);
 }
 
 int cli_clusters_list(struct clusters_command *c, struct err *err)
 {
     struct client_ref ref = {.resource = &cli_clusters_resource};
-    struct buf text = {.arena = c->a};
+    struct buf text = {.arena = &c->base.arena};
     struct json items;
-    int code = client_list(c->session.client, c->a, &ref, NULL, &items, NULL, err);
+    cli_clusters_need(c, "list", &ref);
+    int code = client_list(c->base.session.client, &c->base.arena, &ref, NULL, &items, NULL, err);
     if (code < 0)
         return cli_clusters_explain(c, "list ManagedClusters", err);
-    if (c->output == CLUSTERS_NAME)
+    if (c->output == OUTPUT_NAME)
         print_names(&items, &text);
-    else if (c->output == CLUSTERS_JSON || c->output == CLUSTERS_YAML)
-        print_list(c, items, &text);
+    else if (c->output == OUTPUT_JSON || c->output == OUTPUT_YAML)
+        print_list(c, items);
     else if (items.n)
         print_table(c, &items, &text);
     else
-        cli_clusters_say("No clusters yet: \"reeve clusters add NAME\" adds one.\n");
-    if (text.n)
-        (void)fwrite(text.p, 1, text.n, stdout);
+        term_say(&c->base.term, "No clusters yet: \"%s clusters add NAME\" adds one.", help_program());
+    output_text(buf_str(&text));
     return 0;
 }

@@ -25,7 +25,7 @@ enum {
 static int list_works(struct clusters_command *c, struct arena *a, struct json *ret, struct err *err)
 {
     struct client_ref ref = {.resource = &cli_clusters_works, .namespace = c->name};
-    int code = client_list(c->session.client, a, &ref, NULL, ret, NULL, err);
+    int code = client_list(c->base.session.client, a, &ref, NULL, ret, NULL, err);
     if (code == ERR_NOT_FOUND) { /* nobody knows the kind: there are none */
         *ret = json_arr();
         code = 0;
@@ -40,7 +40,7 @@ static bool is_applied(const struct json *manifest)
 }
 
 /* As the agent told it: the words of somebody else, in one line. */
-static void say_object(const struct json *meta)
+static void say_object(const struct clusters_command *c, const struct json *meta)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct buf line = {.arena = &scratch};
@@ -50,32 +50,32 @@ static void say_object(const struct json *meta)
     cli_add_visibly(&line, namespace);
     buf_add_str(&line, namespace.n ? S("/") : (str){0});
     cli_add_visibly(&line, json_get_text(meta, S("name")));
-    cli_clusters_say("    %.*s\n", STR(buf_str(&line)));
+    term_say(&c->base.term, "    %.*s", STR(buf_str(&line)));
 }
 
-static void say_work(const struct json *work)
+static void say_work(const struct clusters_command *c, const struct json *work)
 {
     const struct json *manifests = json_dig(work, "status.resourceStatus.manifests");
     size_t n = 0;
     json_each_item(manifests, manifest) n += is_applied(manifest);
-    cli_clusters_say("  ManifestWork %.*s, with %zu object%s on the managed cluster\n", STR(object_name(work)), n,
-                     n == 1 ? "" : "s");
+    term_say(&c->base.term, "  ManifestWork %.*s, with %zu object%s on the managed cluster", STR(object_name(work)), n,
+             n == 1 ? "" : "s");
     size_t shown = 0;
     json_each_item(manifests, manifest)
     {
         if (!is_applied(manifest))
             continue;
         if (shown++ == SHOWN) {
-            cli_clusters_say("    and %zu more\n", n - SHOWN);
+            term_say(&c->base.term, "    and %zu more", n - SHOWN);
             break;
         }
-        say_object(json_get(manifest, S("resourceMeta")));
+        say_object(c, json_get(manifest, S("resourceMeta")));
     }
 }
 
-static void say_works(const struct json *works)
+static void say_works(const struct clusters_command *c, const struct json *works)
 {
-    json_each_item(works, work) say_work(work);
+    json_each_item(works, work) say_work(c, work);
 }
 
 /* ---- Force. ---- */
@@ -84,20 +84,20 @@ static void say_works(const struct json *works)
 static int let_go(struct clusters_command *c, const struct client_ref *ref, str finalizer, struct err *err)
 {
     struct json object, patch = json_obj(), metadata = json_obj(), kept = json_arr();
-    int code = client_get_metadata(c->session.client, c->a, ref, &object, err);
+    int code = client_get_metadata(c->base.session.client, &c->base.arena, ref, &object, err);
     if (code < 0)
         return code == ERR_NOT_FOUND && client_is_gone(err) ? 0 : code;
     json_each_item(object_finalizers(&object), one)
     {
         if (!str_eq(json_text(one), finalizer))
-            json_push(c->a, &kept, *one);
+            json_push(&c->base.arena, &kept, *one);
     }
-    json_add(c->a, &metadata, S("finalizers"), kept);
-    json_add(c->a, &metadata, S("resourceVersion"), *json_dig(&object, "metadata.resourceVersion"));
-    json_add(c->a, &patch, S("metadata"), metadata);
+    json_add(&c->base.arena, &metadata, S("finalizers"), kept);
+    json_add(&c->base.arena, &metadata, S("resourceVersion"), *json_dig(&object, "metadata.resourceVersion"));
+    json_add(&c->base.arena, &patch, S("metadata"), metadata);
     struct client_patch_args args = {
         .type = CLIENT_PATCH_MERGE, .patch = &patch, .options = {.field_manager = MANAGER}};
-    code = client_patch(c->session.client, c->a, ref, &args, NULL, err);
+    code = client_patch(c->base.session.client, &c->base.arena, ref, &args, NULL, err);
     return code == ERR_NOT_FOUND && client_is_gone(err) ? 0 : code;
 }
 
@@ -110,23 +110,32 @@ static int insist(struct clusters_command *c, const struct client_ref *ref, str 
     return code;
 }
 
+static void need_force(struct clusters_command *c)
+{
+    struct client_ref works = {.resource = &cli_clusters_works, .namespace = c->name};
+    static const char *const verbs[] = {"list", "delete", "get", "patch"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        cli_clusters_need(c, verbs[i], &works);
+}
+
 /* The works first, while the controller still takes care of the rest: its own finalizer goes by itself. */
 static int force(struct clusters_command *c, struct err *err)
 {
     struct json works;
-    int code = list_works(c, c->a, &works, err);
+    need_force(c);
+    int code = list_works(c, &c->base.arena, &works, err);
     json_each_item(code == 0 ? &works : NULL, work)
     {
         struct client_ref ref = {.resource = &cli_clusters_works, .namespace = c->name, .name = object_name(work)};
-        code = client_delete(c->session.client, c->a, &ref, NULL, NULL, err);
+        code = client_delete(c->base.session.client, &c->base.arena, &ref, NULL, NULL, err);
         if (code == 0 || (code == ERR_NOT_FOUND && client_is_gone(err)))
             code = insist(c, &ref, S(FLEET_FINALIZER_WORK), err);
         if (code < 0)
             return err_wrap(err, "let ManifestWork %.*s go", STR(ref.name));
     }
     if (code == 0 && works.n) {
-        cli_clusters_say("Nobody takes this away from the managed cluster any more:\n");
-        say_works(&works);
+        term_say(&c->base.term, "Nobody takes this away from the managed cluster any more:");
+        say_works(c, &works);
     }
     return code;
 }
@@ -138,7 +147,7 @@ static int is_gone(struct clusters_command *c, str uid, bool *ret, struct err *e
     struct arena scratch ARENA_SCOPE = {0};
     struct client_ref ref = {.resource = &cli_clusters_resource, .name = c->name};
     struct json cluster;
-    int code = client_get_metadata(c->session.client, &scratch, &ref, &cluster, err);
+    int code = client_get_metadata(c->base.session.client, &scratch, &ref, &cluster, err);
     *ret = (code == ERR_NOT_FOUND && client_is_gone(err)) || (code == 0 && !str_eq(object_uid(&cluster), uid));
     return *ret || code == 0 ? 0 : err_wrap(err, "wait for ManagedCluster %.*s to go", STR(c->name));
 }
@@ -152,21 +161,21 @@ static void show_progress(struct clusters_command *c, size_t *last)
     if (!isatty(STDERR_FILENO) || list_works(c, &scratch, &works, &err) < 0 || json_len(&works) == *last)
         return;
     *last = json_len(&works);
-    cli_clusters_say("waiting for the agent: %zu work%s left\n", *last, *last == 1 ? "" : "s");
+    term_say(&c->base.term, "waiting for the agent: %zu work%s left", *last, *last == 1 ? "" : "s");
 }
 
 static int say_late(struct clusters_command *c, struct err *err)
 {
     struct client_ref ref = {.resource = &cli_clusters_resource, .name = c->name};
     struct json works, cluster = json_null();
-    (void)client_get(c->session.client, c->a, &ref, &cluster, err);
+    (void)client_get(c->base.session.client, &c->base.arena, &ref, &cluster, err);
     str why = json_get_text(condition_find(json_dig(&cluster, "status.conditions"), S("Deleting")), S("message"));
-    if (list_works(c, c->a, &works, err) == 0 && works.n) {
-        cli_clusters_say("The agent of %.*s has not removed what these works delivered:\n", STR(c->name));
-        say_works(&works);
-        cli_clusters_say(
-            "It goes on when the agent is back. With --force the works are forgotten here, the agent loses its\n"
-            "rights on this hub, and these objects stay on the managed cluster.\n");
+    if (list_works(c, &c->base.arena, &works, err) == 0 && works.n) {
+        term_say(&c->base.term, "The agent of %.*s has not removed what these works delivered:", STR(c->name));
+        say_works(c, &works);
+        term_say(&c->base.term,
+                 "It goes on when the agent is back. With --force the works are forgotten here, the agent loses its\n"
+                 "rights on this hub, and these objects stay on the managed cluster.");
     }
     return err_set(err, ERR_TIMEOUT, "ManagedCluster %.*s is not gone yet%s%.*s", STR(c->name), why.n ? ": " : "",
                    STR(why));
@@ -196,7 +205,7 @@ static int take_rights(struct clusters_command *c, struct err *err)
     };
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
         struct client_ref ref = {.resource = &resources[i], .namespace = c->name, .name = S(FLEET_AGENT)};
-        int code = client_delete(c->session.client, c->a, &ref, NULL, NULL, err);
+        int code = client_delete(c->base.session.client, &c->base.arena, &ref, NULL, NULL, err);
         if (code < 0 && code != ERR_NOT_FOUND)
             return err_wrap(err, "delete %.*s %.*s/" FLEET_AGENT, STR(resources[i].kind), STR(c->name));
     }
@@ -210,7 +219,7 @@ static int finish(struct clusters_command *c, str uid, struct err *err)
     int code = wait_until_gone(c, uid, err);
     if (code != ERR_TIMEOUT || !c->is_forced)
         return code;
-    cli_clusters_say("%s\nThe hub has not finished in time: its part is done from here.\n", err->msg);
+    term_say(&c->base.term, "%s\nThe hub has not finished in time: its part is done from here.", err->msg);
     code = take_rights(c, err);
     if (code == 0 && (code = insist(c, &ref, S(FLEET_FINALIZER_CLUSTER), err)) < 0)
         err_wrap(err, "let ManagedCluster %.*s go", STR(c->name));
@@ -225,33 +234,38 @@ static void say_accounts(struct clusters_command *c)
     struct client_list_options options = {.metadata_only = true};
     struct json items;
     struct err err;
-    if (client_list(c->session.client, c->a, &ref, &options, &items, NULL, &err) < 0 || json_len(&items) == 0)
+    if (client_list(c->base.session.client, &c->base.arena, &ref, &options, &items, NULL, &err) < 0 ||
+        json_len(&items) == 0)
         return;
-    cli_clusters_say(
+    term_say(
+        &c->base.term,
         "So do these ManagedServiceAccounts, with tokens in Secrets; their ServiceAccounts are still there, and the\n"
-        "tokens are good until they expire:\n");
-    json_each_item(&items, account) cli_clusters_say("  %.*s\n", STR(object_name(account)));
-    cli_clusters_say("Before another cluster gets this name: kubectl delete managedserviceaccounts --all -n %.*s\n",
-                     STR(c->name));
+        "tokens are good until they expire:");
+    json_each_item(&items, account) term_say(&c->base.term, "  %.*s", STR(object_name(account)));
+    term_say(&c->base.term,
+             "Before another cluster gets this name: kubectl delete managedserviceaccounts --all -n %.*s",
+             STR(c->name));
 }
 
 int cli_clusters_remove(struct clusters_command *c, struct err *err)
 {
     struct client_ref ref = {.resource = &cli_clusters_resource, .name = c->name};
     struct json cluster;
-    int code = client_get(c->session.client, c->a, &ref, &cluster, err);
+    cli_clusters_need(c, "get", &ref);
+    cli_clusters_need(c, "delete", &ref);
+    int code = client_get(c->base.session.client, &c->base.arena, &ref, &cluster, err);
     if (code < 0)
         return cli_clusters_explain(c, "find the ManagedCluster", err);
     struct client_delete_options options = {.uid = object_uid(&cluster)};
-    code = client_delete(c->session.client, c->a, &ref, &options, NULL, err);
+    code = client_delete(c->base.session.client, &c->base.arena, &ref, &options, NULL, err);
     if (code < 0 && !(code == ERR_NOT_FOUND && client_is_gone(err)))
         return err_wrap(err, "delete the ManagedCluster");
     if (c->is_forced && (code = force(c, err)) < 0)
         return code;
     code = finish(c, object_uid(&cluster), err);
     if (code == 0) {
-        cli_clusters_say("ManagedCluster %.*s is gone; its namespace and ClusterPermissions in it stay.\n",
-                         STR(c->name));
+        term_say(&c->base.term, "ManagedCluster %.*s is gone; its namespace and ClusterPermissions in it stay.",
+                 STR(c->name));
         say_accounts(c);
     }
     return code;

@@ -170,7 +170,7 @@ static int take_name(const struct flag *f, const char *value, struct err *err)
 
 static int take_value(const struct flags_args *args, const struct flag *f, const char *value, struct err *err)
 {
-    if (f->kind != FLAG_YES && !value[0])
+    if (f->kind != FLAG_YES && f->kind != FLAG_CALL && !value[0])
         return err_set(err, ERR_BAD_REQUEST, "--%s needs a value", f->name);
     switch (f->kind) {
     case FLAG_YES:

@@ -26,7 +26,7 @@ enum flag_kind {
     FLAG_TIME,    /* int64_t, nanoseconds: 30s; more than none */
     FLAG_ADDRESS, /* struct flag_address: HOST:PORT to listen at */
     FLAG_WORD,    /* int: which of words */
-    FLAG_CALL,    /* take(); may be repeated */
+    FLAG_CALL,    /* take(), with what may be empty; may be repeated */
 };
 
 struct flag_address {

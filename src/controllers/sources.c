@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-int package_sources_add_mirror(struct package_sources *s, const char *text, struct err *err)
+int package_sources_add_mirror(void *sources, const char *text, struct err *err)
 {
+    struct package_sources *s = sources;
     struct fetch_mirror m;
     if (!str_cut(str_of(text), '=', &m.prefix, &m.location) || m.prefix.n == 0 || m.location.n == 0)
         return err_set(err, ERR_BAD_REQUEST,
@@ -21,8 +22,9 @@ int package_sources_add_mirror(struct package_sources *s, const char *text, stru
     return 0;
 }
 
-int package_sources_add_port(struct package_sources *s, const char *text, struct err *err)
+int package_sources_add_port(void *sources, const char *text, struct err *err)
 {
+    struct package_sources *s = sources;
     uint64_t port;
     if (!str_to_uint64(str_of(text), &port) || port == 0 || port > UINT16_MAX)
         return err_set(err, ERR_BAD_REQUEST, "--registry-port \"%s\" is no port", text);

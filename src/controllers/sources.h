@@ -21,14 +21,17 @@ struct package_sources {
     bool pass_full_deployment;
 };
 
-#define PACKAGE_SOURCES_USAGE                                                                                        \
-    "      --package-mirror PREFIX=LOCATION  packages whose name begins so are pulled from there; may be repeated\n" \
-    "      --registry-ca FILE      certificates that registries are checked with  [the system's]\n"                  \
-    "      --registry-port PORT    one that registries may send us to, besides 443 and their own; may be repeated\n" \
-    "      --insecure-pass-full-deployment  let packages run what their install.yaml says, on the host if they like\n"
+/* Rows of a table of flags (cli/flags.h). */
+#define PACKAGE_SOURCES_FLAGS(sources)                                                                      \
+    {.name = "package-mirror", .kind = FLAG_CALL, .into = (sources), .take = package_sources_add_mirror},   \
+        {.name = "registry-ca", .kind = FLAG_PATH, .into = &(sources)->ca_file},                            \
+        {.name = "registry-port", .kind = FLAG_CALL, .into = (sources), .take = package_sources_add_port},  \
+    {                                                                                                       \
+        .name = "insecure-pass-full-deployment", .kind = FLAG_YES, .into = &(sources)->pass_full_deployment \
+    }
 
-/* "docker.io/library=mirror.example.org/hub" */
-int package_sources_add_mirror(struct package_sources *s, const char *text, struct err *err);
-int package_sources_add_port(struct package_sources *s, const char *text, struct err *err);
+/* "docker.io/library=mirror.example.org/hub". sources: struct package_sources, as flags have it. */
+int package_sources_add_mirror(void *sources, const char *text, struct err *err);
+int package_sources_add_port(void *sources, const char *text, struct err *err);
 /* Says in the log how far the kernel helps to keep strangers' images apart from the rest. */
 int package_sources_open(const struct package_sources *s, const struct log *log, struct fetcher **ret, struct err *err);

@@ -2,6 +2,7 @@
 #include "manager/manager.h"
 
 #include "cli/cli.h"
+#include "cli/term.h"
 #include "client/file.h"
 #include "control/service.h"
 #include "controllers/clusters/clusters.h"
@@ -28,11 +29,6 @@ struct manager {
     struct client *client; /* NULL while nothing acts */
     struct fetcher *fetcher;
 };
-
-static void complain(const struct err *err)
-{
-    (void)fprintf(stderr, "reeve manager: %s\n", err->msg);
-}
 
 /* ---- Acting. ---- */
 
@@ -127,8 +123,8 @@ static int run(struct manager *m, struct err *err)
     struct service_options options = {
         .version = S(REEVE_VERSION),
         .log = &m->log,
-        .host = o->host,
-        .port = o->port,
+        .host = o->listen.host,
+        .port = o->listen.port,
         .config = &m->config,
         .no_election = o->no_election,
         .lease_namespace = o->lease_namespace,
@@ -150,9 +146,8 @@ static int serve(struct manager *m)
     m->log = log_to_stderr(m->options.level);
     int code = run(m, &err);
     if (code < 0)
-        complain(&err);
+        term_complain("manager", "%s", err.msg);
     root_ca_free(m->root_ca);
-    arena_done(&m->arena);
     return code < 0 ? CLI_FAILED : CLI_OK;
 }
 
@@ -209,19 +204,14 @@ int manager_run(int argc, char **argv)
 {
     struct manager m = {0};
     struct err err = {0};
-    int code = manager_options_read(argc, argv, &m.options, &err);
-    if (code < 0) {
-        complain(&err);
-        (void)fputs("Run \"reeve manager --help\" for the flags.\n", stderr);
-        return CLI_USAGE;
-    }
-    if (m.options.is_help)
-        (void)fputs(manager_usage, stdout);
-    else if (m.options.is_print_rbac)
+    int code = manager_options_read(&m.arena, argc, argv, &m.options, &err);
+    int exit_code = code < 0 ? flags_refuse("manager", &err) : CLI_OK;
+    if (code == 0 && m.options.is_print_rbac)
         print_rbac(&m.options);
-    else if (m.options.is_print_crds)
+    else if (code == 0 && m.options.is_print_crds)
         print_crds();
-    else
-        return serve(&m);
-    return CLI_OK;
+    else if (code == 0)
+        exit_code = serve(&m);
+    arena_done(&m.arena);
+    return exit_code;
 }

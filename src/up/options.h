@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: what reeve up was told: flags, then the environment, then defaults.
- * Owns: nothing; texts live in the arena given.
+ * Owns: nothing; texts live in the arena given, or are those of argv and of the environment.
  * Threads: one; reads the environment.
  * Errors: ERR_BAD_REQUEST for a command line that makes no sense, ERR_INVALID for surroundings that lack something. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/err.h"
 #include "base/log.h"
-#include "base/str.h"
+#include "cli/flags.h"
 #include "controllers/sources.h"
 
 struct up_options {
     const char *data_dir;
     const char *kubeconfig;
-    str host; /* an address, without brackets */
-    uint16_t port;
+    struct flag_address listen;
     str managed; /* the name of the ManagedCluster that this is itself; empty: it is none */
     enum log_level level;
     struct package_sources packages;
-    bool no_controllers, requires_approval, is_quiet, is_help;
+    bool no_controllers, requires_approval, is_quiet;
 };
 
-extern const char up_usage[];
-
+/* 0; or 1: help was asked for and shown. */
 int up_options_read(struct arena *a, int argc, char **argv, struct up_options *ret, struct err *err);

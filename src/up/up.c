@@ -11,6 +11,7 @@
 #include "authn/token.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/term.h"
 #include "controllers/fleet_crds.h"
 #include "controllers/root_ca.h"
 #include "net/address.h"
@@ -62,11 +63,6 @@ struct up {
     bool is_ready, is_ending;
     int code; /* of the exit */
 };
-
-static void complain(const struct err *err)
-{
-    (void)fprintf(stderr, "reeve up: %s\n", err->msg);
-}
 
 /* ---- Certificates. ---- */
 
@@ -201,7 +197,7 @@ static int open_keys(struct up *u, struct err *err)
 {
     str dir = str_fmt(&u->arena, "%s/pki", u->options.data_dir);
     struct pki_options options = {
-        .dir = str_cstr(&u->arena, dir), .clock = clock_system, .hosts = hosts_of(&u->arena, u->options.host)};
+        .dir = str_cstr(&u->arena, dir), .clock = clock_system, .hosts = hosts_of(&u->arena, u->options.listen.host)};
     int code = open_pki(u, &options, err);
     if (code == ERR_CONFLICT)
         return err_set(err, ERR_CONFLICT, "the data directory %s is in use: another reeve runs on it",
@@ -217,7 +213,8 @@ static void handle(void *ctx, struct http_exchange *x)
 
 static int open_server(struct up *u, struct err *err)
 {
-    struct http_server_options options = {.host = u->options.host, .port = u->options.port, .handle = handle, .ctx = u};
+    struct http_server_options options = {
+        .host = u->options.listen.host, .port = u->options.listen.port, .handle = handle, .ctx = u};
     options.limits.connections = connections_max(&u->log);
     int code = make_tls(u, &options.tls, err);
     if (code < 0)
@@ -228,9 +225,9 @@ static int open_server(struct up *u, struct err *err)
         return err_set(err, ERR_CONFLICT,
                        "port %u is taken: another server listens there. Choose one with --listen HOST:PORT; port 0 is "
                        "any that is free",
-                       u->options.port);
+                       u->options.listen.port);
     if (code == 0)
-        u->address = address_format(&u->arena, u->options.host, http_server_port(u->server));
+        u->address = address_format(&u->arena, u->options.listen.host, http_server_port(u->server));
     return code;
 }
 
@@ -238,8 +235,8 @@ static void greet(struct up *u)
 {
     log_line(&u->log, LOG_INFO, "ready", LOG_STR("address", u->address),
              LOG_INT("ms", (clock_system.mono_ns(clock_system.ctx) - u->started) / 1000000));
-    if (!address_is_local(u->options.host))
-        log_line(&u->log, LOG_WARN, "other machines can connect", LOG_STR("host", u->options.host));
+    if (!address_is_local(u->options.listen.host))
+        log_line(&u->log, LOG_WARN, "other machines can connect", LOG_STR("host", u->options.listen.host));
     str server = str_fmt(&u->arena, "https://%.*s", STR(u->address));
     if (!u->options.is_quiet)
         greeting_show(&(struct greeting){server, u->options.kubeconfig, u->options.data_dir, false});
@@ -275,7 +272,7 @@ static void on_ready(void *ctx, const struct err *failure)
     if (u->is_ending)
         return;
     if (failure || write_kubeconfig(u, &err) < 0 || start_controllers(u, &err) < 0) {
-        complain(&err);
+        term_complain("up", "%s", err.msg);
         end(u, CLI_FAILED);
         return;
     }
@@ -362,7 +359,7 @@ static int serve(struct up *u)
     if (start(u, &err) == 0) {
         loop_run(u->loop);
     } else {
-        complain(&err);
+        term_complain("up", "%s", err.msg);
         u->code = CLI_FAILED;
     }
     stop(u);
@@ -374,14 +371,8 @@ int up_run(int argc, char **argv)
     struct up u = {0};
     struct err err = {0};
     int code = up_options_read(&u.arena, argc, argv, &u.options, &err);
-    if (code == 0 && !u.options.is_help)
-        return serve(&u);
     if (code == 0)
-        (void)fputs(up_usage, stdout);
-    else
-        complain(&err);
-    if (code == ERR_BAD_REQUEST)
-        (void)fputs("Run \"reeve up --help\" for the flags.\n", stderr);
+        return serve(&u);
     arena_done(&u.arena);
-    return code == 0 ? CLI_OK : code == ERR_BAD_REQUEST ? CLI_USAGE : CLI_FAILED;
+    return code < 0 ? flags_refuse("up", &err) : CLI_OK;
 }

@@ -239,12 +239,13 @@ def taken_port_is_refused(scratch):
 
 @check
 def bad_flags_are_refused(scratch):
-    for listen in ('', 'x', '6443', ':6443', '127.0.0.1', '127.0.0.1:', '127.0.0.1:65536', '127.0.0.1:-1', '::1:6443',
+    for listen in ('x', '6443', ':6443', '127.0.0.1', '127.0.0.1:', '127.0.0.1:65536', '127.0.0.1:-1', '::1:6443',
                    '[127.0.0.1]:6443', 'example.com:6443', '127.0.0.1:6443 ', '256.0.0.1:1', '[::1:6443', '1.2.3:4'):
         with Server(scratch, '--listen=' + listen, listen=None) as server:
             code, text = server.failed()
             assert code == 2 and 'cannot listen at "%s": say HOST:PORT' % listen in text, (listen, text)
     for flags, words in ((['--data-dir='], '--data-dir needs a value'), (['--listen'], '--listen needs a value'),
+                         (['--listen='], '--listen needs a value'),
                          (['--kubeconfig', ''], '--kubeconfig needs a value'), (['-x'], 'unknown flag -x'),
                          (['--no-such'], 'unknown flag --no-such'), (['here'], 'unknown argument "here"')):
         with Server(scratch, *flags, listen=None) as server:

@@ -243,7 +243,7 @@ YAML
     run -2 "$REEVE" up --managed self --no-controllers
     mentions '--managed needs the controllers'
     run -2 "$REEVE" up --managed 'not a name'
-    mentions 'is not the name of a cluster'
+    mentions '--managed "not a name" is no name'
 }
 
 cannot() { [ "$(one auth can-i "$@")" = no ]; }

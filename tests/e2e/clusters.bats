@@ -124,9 +124,18 @@ YAML
 
 @test "who may not is told what is missing" {
     run -1 clusters list --as ada
-    says 'reeve clusters list: list ManagedClusters: managedclusters.cluster.open-cluster-management.io is forbidden: User "ada" cannot list resource "managedclusters" in API group "cluster.open-cluster-management.io" at the cluster scope'
+    says 'reeve clusters list: list ManagedClusters: managedclusters.cluster.open-cluster-management.io is forbidden: User "ada" cannot list resource "managedclusters" in API group "cluster.open-cluster-management.io" at the cluster scope
+User "ada" lacks these rights:
+  list managedclusters.cluster.open-cluster-management.io at the cluster scope
+Somebody who may grant them can say:
+  kubectl create clusterrole reeve-clusters-list --verb=list --resource=managedclusters.cluster.open-cluster-management.io && kubectl create clusterrolebinding reeve-clusters-list --clusterrole=reeve-clusters-list --user=ada'
     run -1 clusters add gamma --as ada --as-group crew
     mentions 'User "ada" cannot get resource "managedclusters" in API group "cluster.open-cluster-management.io" at the cluster scope'
+    mentions '
+  get managedclusters.cluster.open-cluster-management.io "gamma" at the cluster scope
+  create managedclusters.cluster.open-cluster-management.io at the cluster scope
+  create serviceaccounts/token "reeve-agent" in the namespace "gamma"
+'
     hub create clusterrole cluster-lister --verb=list,get --resource=managedclusters.cluster.open-cluster-management.io
     hub create clusterrolebinding cluster-listers --clusterrole=cluster-lister --group=crew
     run -0 --separate-stderr clusters list --as ada --as-group crew
@@ -195,7 +204,7 @@ YAML
     run -2 clusters
     mentions 'say add, list or remove'
     run -2 clusters ad alpha
-    mentions 'unknown command "ad": add, list or remove'
+    mentions 'unknown command "ad", did you mean "add"?'
     run -2 clusters add
     mentions 'add needs the name of one cluster'
     run -2 clusters add ../etc

@@ -186,7 +186,7 @@ class Tests:
         assert 'what is the package called?' in self.run('build', '.', code=2)
         assert 'name one image' in self.run('pull', code=2)
         assert '--tag is for build' in self.run('pull', 'x', '-t', 'y', code=2)
-        assert 'is no value' in self.run('pull', 'x', '--allow-port', '0', code=2)
+        assert '"0" is no port' in self.run('pull', 'x', '--allow-port', '0', code=2)
         assert 'Usage: reeve package build' in self.run('--help')
         assert 'acme/nothing:1.0 is not in' in self.run('push', self.registry.host + '/acme/nothing:1.0', code=1)
         assert 'reeve package pull: ' in self.run('pull', 'acme/UPPER:1.0', code=1)

@@ -18,8 +18,9 @@ static int read_line(const char *const *words, struct agent_options *o, struct e
     int argc = 0;
     for (; words[argc]; argc++)
         argv[argc] = (char *)words[argc];
+    struct arena arena ARENA_SCOPE = {0};
     *o = (struct agent_options){0};
-    return agent_options_read(argc, argv, o, err);
+    return agent_options_read(&arena, argc, argv, o, err); /* texts are those of words, and live on */
 }
 
 #define READ(...) read_line((const char *const[]){"agent", __VA_ARGS__, NULL}, &o, &err)
@@ -34,7 +35,7 @@ static void defaults_are_filled_in(void **state)
     assert_true(o.has_works && o.has_accounts && !o.has_election);
     assert_true(str_eq(o.account_namespace, S("open-cluster-management-agent-addon")));
     assert_true(o.eviction_ns == 3600 * SECOND);
-    assert_int_equal(o.host.n, 0); /* nobody asks */
+    assert_int_equal(o.listen.host.n, 0); /* nobody asks */
     assert_int_equal(o.level, LOG_INFO);
 }
 
@@ -51,11 +52,10 @@ static void flags_are_read(void **state)
     assert_true(str_eq(o.kubeconfig, S("k")) && str_eq(o.context, S("x")));
     assert_true(o.has_works && !o.has_accounts && o.has_election);
     assert_true(str_eq(o.account_namespace, S("a")) && str_eq(o.lease_namespace, S("l")));
-    assert_true(o.eviction_ns == 90 * SECOND && str_eq(o.host, S("::1")) && o.level == LOG_DEBUG);
+    assert_true(o.eviction_ns == 90 * SECOND && str_eq(o.listen.host, S("::1")) && o.level == LOG_DEBUG);
     assert_int_equal(READ(NEEDED, "--controllers", "accounts, works"), 0);
     assert_true(o.has_works && o.has_accounts);
-    assert_int_equal(READ("--help"), 0);
-    assert_true(o.is_help);
+    assert_int_equal(READ("--help"), 1);
 }
 
 static void nonsense_is_refused(void **state)
@@ -71,8 +71,8 @@ static void nonsense_is_refused(void **state)
     REFUSED("say --cluster NAME", "--hub-kubeconfig=hub");
     REFUSED("which \"reeve clusters add c1\" on the hub writes", "--cluster=c1");
     REFUSED("the join kubeconfig is in one", NEEDED, "--hub-kubeconfig-secret=a/b");
-    REFUSED("is not the name of a cluster", "--cluster=../c1", "--hub-kubeconfig=hub");
-    REFUSED("is not the name of a cluster", "--cluster=C1", "--hub-kubeconfig=hub");
+    REFUSED("--cluster \"../c1\" is no name", "--cluster=../c1", "--hub-kubeconfig=hub");
+    REFUSED("--cluster \"C1\" is no name", "--cluster=C1", "--hub-kubeconfig=hub");
     REFUSED("say NAMESPACE/NAME", "--cluster=c1", "--hub-kubeconfig-secret=a");
     REFUSED("say NAMESPACE/NAME", "--cluster=c1", "--hub-kubeconfig-secret=a/b/c");
     REFUSED("there is no controller \"heart\": there are works, accounts", NEEDED, "--controllers=works,heart");
@@ -80,7 +80,7 @@ static void nonsense_is_refused(void **state)
     REFUSED("is no duration", NEEDED, "--eviction-grace-period=soon");
     REFUSED("is no duration", NEEDED, "--eviction-grace-period=0s");
     REFUSED("cannot listen at", NEEDED, "--listen=somewhere");
-    REFUSED("is not the name of a namespace", NEEDED, "--account-namespace=a/b");
+    REFUSED("--account-namespace \"a/b\" is no name", NEEDED, "--account-namespace=a/b");
     REFUSED("--hub belongs to --print-rbac", NEEDED, "--hub");
     REFUSED("--managed belongs to --print-rbac", NEEDED, "--managed");
     REFUSED("unknown flag --what", NEEDED, "--what");
@@ -115,10 +115,10 @@ static void flags_beat_the_environment(void **state)
     set("REEVE_LISTEN", "127.0.0.1:9");
     assert_int_equal(READ("-q"), 0);
     assert_true(str_eq(o.cluster, S("c9")) && str_eq(o.hub_kubeconfig, S("h9")) && str_eq(o.kubeconfig, S("k9")));
-    assert_true(!o.has_works && o.has_accounts && o.port == 9 && o.level == LOG_WARN);
+    assert_true(!o.has_works && o.has_accounts && o.listen.port == 9 && o.level == LOG_WARN);
     assert_int_equal(READ(NEEDED, "--kubeconfig=k", "--controllers=works", "--listen=localhost:7"), 0);
     assert_true(str_eq(o.cluster, S("c1")) && str_eq(o.hub_kubeconfig, S("hub")) && str_eq(o.kubeconfig, S("k")));
-    assert_true(o.has_works && !o.has_accounts && o.port == 7);
+    assert_true(o.has_works && !o.has_accounts && o.listen.port == 7);
     assert_int_equal(READ("--hub-kubeconfig-secret=a/b"), 0); /* and not the file of the environment */
     assert_int_equal(o.hub_kubeconfig.n, 0);
 }

@@ -16,7 +16,7 @@
 static int choose(struct manager_options *o, const char *list, struct err *err)
 {
     *o = (struct manager_options){0};
-    return manager_choose(o, str_of(list), err);
+    return manager_choose(o, list, err);
 }
 
 static void controllers_are_chosen_by_name(void **state)
@@ -46,7 +46,8 @@ static int read_line(const char *const *words, struct manager_options *o, struct
     int argc = 0;
     for (; words[argc]; argc++)
         argv[argc] = (char *)words[argc];
-    return manager_options_read(argc, argv, o, err);
+    struct arena arena ARENA_SCOPE = {0};
+    return manager_options_read(&arena, argc, argv, o, err); /* texts are those of words, and live on */
 }
 
 #define READ(o, err, ...) read_line((const char *const[]){"manager", __VA_ARGS__, NULL}, o, err)
@@ -75,7 +76,7 @@ static void flags_are_read(void **state)
     assert_int_equal(READ(&o, &err, "--controllers", "*", "--listen", "[::1]:0", "--kubeconfig=k", "--context=c",
                           "--no-leader-election", "-v"),
                      0);
-    assert_true(str_eq(o.host, S("::1")) && o.port == 0 && o.no_election && o.level == LOG_DEBUG);
+    assert_true(str_eq(o.listen.host, S("::1")) && o.listen.port == 0 && o.no_election && o.level == LOG_DEBUG);
     assert_true(str_eq(o.kubeconfig, S("k")) && str_eq(o.context, S("c")));
     assert_int_equal(READ(&o, &err, "--controllers", "*", "--listen", "somewhere"), ERR_BAD_REQUEST);
     assert_int_equal(READ(&o, &err, "--controllers"), ERR_BAD_REQUEST);
@@ -87,8 +88,7 @@ static void flags_are_read(void **state)
     assert_true(o.n_rows > 0);
     for (size_t i = 0; i < o.n_rows; i++)
         assert_false(o.rows[i]->in_kubernetes);
-    assert_int_equal(READ(&o, &err, "--help"), 0);
-    assert_true(o.is_help);
+    assert_int_equal(READ(&o, &err, "--help"), 1);
 }
 
 int main(void)
