@@ -15,11 +15,19 @@ static int take(void *ctx, str line, struct err *err)
     return 0;
 }
 
+static void see(void *ctx, const struct oci_progress *progress)
+{
+    (void)ctx;
+    if (progress->at > progress->of)
+        abort();
+}
+
 static int read_all(str text, size_t piece, struct lines *l, struct buf *got)
 {
     struct err err;
     int code = 0;
     lines_init(l, take, got);
+    l->progress = see;
     for (size_t at = 0; code == 0 && at < text.n; at += piece)
         code = lines_add(l, str_upto(str_from(text, at), piece), &err);
     code = code < 0 ? code : lines_finish(l, &err);

@@ -6,6 +6,7 @@
  *
  * Before the sandbox only our own bytes are read: the request, the certificates, and the index of the local store, which is ours as
  * all of the data directory. */
+#include "base/clock.h"
 #include "oci/build.h"
 #include "oci/emit.h"
 #include "oci/image.h"
@@ -27,6 +28,7 @@ enum {
     ICON_MAX = 2 * 1024 * 1024,
     DEPTH_MAX = 900
 };
+static const int64_t TELL_NS = INT64_C(50000000); /* no oftener is it said how far it has come, but for whole layers */
 
 struct task {
     struct arena arena;
@@ -38,6 +40,8 @@ struct task {
     struct oci_layout *store;
     struct oci_registry *registry;
     struct emit emit;
+    struct oci_progress told; /* last, and when */
+    int64_t told_ns;
 };
 
 /* ---- The request. ---- */
@@ -250,13 +254,34 @@ static int open_directory(struct task *t, struct err *err)
     return code < 0 ? code : emit_end(&t->emit, false, err);
 }
 
-/* ---- The others: only the digest is told. ---- */
+/* ---- The others: only the digest is told, and how far it has come. ---- */
+
+static void tell(struct task *t, const struct oci_progress *now)
+{
+    struct err unread; /* who does not listen is found out at the end */
+    int64_t now_ns = clock_system.mono_ns(clock_system.ctx);
+    bool is_step = t->told_ns == 0 || now->at != t->told.at || now->of != t->told.of;
+    if (!t->request.tells || (!is_step && now_ns - t->told_ns < TELL_NS))
+        return;
+    t->told = *now;
+    t->told_ns = now_ns;
+    (void)emit_progress(&t->emit, now, &unread);
+}
+
+static void tell_layers(void *ctx, size_t layers, size_t of, uint64_t bytes)
+{
+    tell(ctx, &(struct oci_progress){OCI_STEP_LAYERS, layers, of, bytes});
+}
 
 static int build(struct task *t, struct oci_digest *ret, struct err *err)
 {
     struct oci_build build;
+    uint64_t bytes = 0;
     if (collect(t, &build, err) < 0)
         return err->code;
+    for (size_t i = 0; i < build.n_files; i++)
+        bytes += build.files[i].data.n;
+    tell(t, &(struct oci_progress){OCI_STEP_FILES, build.n_files, build.n_files, bytes});
     return oci_build_image(t->store, &build, &t->ref, ret, err);
 }
 
@@ -273,6 +298,7 @@ static int run(struct task *t, struct err *err)
 {
     struct oci_digest digest;
     int code = 0;
+    const struct oci_watch watch = {tell_layers, t};
     struct oci_source *source = t->is_from_store ? oci_layout_source(t->store) : NULL;
     if (t->needs_registry) {
         code = oci_registry_open(&t->place, &t->registry, err);
@@ -289,10 +315,10 @@ static int run(struct task *t, struct err *err)
         code = resolve(t, source, &digest, err);
         break;
     case OCI_COPY:
-        code = oci_layout_pull(t->store, source, &t->ref, &digest, err);
+        code = oci_layout_pull(t->store, source, &t->ref, &watch, &digest, err);
         break;
     case OCI_PUSH:
-        code = oci_registry_push(t->registry, oci_layout_source(t->store), &t->ref, &digest, err);
+        code = oci_registry_push(t->registry, oci_layout_source(t->store), &t->ref, &watch, &digest, err);
         break;
     case OCI_BUILD:
         code = build(t, &digest, err);

@@ -119,7 +119,7 @@ static int run(struct package_command *c)
     struct err err;
     struct arena *a = &c->base.arena;
     if (oci_reference_parse(c->request.reference, &ref, &err) < 0 || find_store(c, &err) < 0 ||
-        read_auth(c, &err) < 0 || fetch_op(NULL, &c->request, &digest, &failure, &err) < 0)
+        read_auth(c, &err) < 0 || fetch_op(NULL, &c->request, NULL, &digest, &failure, &err) < 0)
         return command_fail(&c->base, &err);
     ref = oci_reference_normalize(a, &ref);
     (void)printf("%.*s/%.*s@%.*s\n", STR(ref.registry), STR(ref.path), STR(oci_digest_format(a, &digest)));

@@ -35,6 +35,13 @@ static void begin_file(struct emit *p, str path, const char *member)
     buf_fmt(&p->pending, ",\"%s\":", member);
 }
 
+int emit_progress(struct emit *p, const struct oci_progress *progress, struct err *err)
+{
+    oci_progress_encode(&p->pending, progress);
+    buf_add_char(&p->pending, '\n');
+    return flush(p, err);
+}
+
 int emit_manifest(struct emit *p, const struct emit_image *image, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};

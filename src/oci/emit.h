@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "oci/request.h"
 #include "oci/source.h"
 #include "json/yaml.h"
 
@@ -24,6 +25,8 @@ struct emit_image {
     uint64_t size;    /* bytes of config and layers; 0: nobody has counted them */
 };
 
+/* Written at once: somebody watches. */
+int emit_progress(struct emit *p, const struct oci_progress *progress, struct err *err);
 int emit_manifest(struct emit *p, const struct emit_image *image, struct err *err);
 /* A line for each document of it. */
 int emit_yaml(struct emit *p, str path, str text, const struct yaml_each_limits *limits, struct err *err);

@@ -52,12 +52,15 @@ static int pass_over(void *ctx, str line, struct err *err)
     return 0;
 }
 
-int fetch_op(const char *program, const struct oci_request *request, struct oci_digest *ret,
-             struct fetch_failure *failure, struct err *err)
+int fetch_op(const char *program, const struct oci_request *request, const struct fetch_watch *watch,
+             struct oci_digest *ret, struct fetch_failure *failure, struct err *err)
 {
     struct lines lines;
-    lines_init(&lines, pass_over, NULL);
-    int code = run(program, request, &lines, failure, err);
+    struct oci_request telling = *request;
+    telling.tells = watch != NULL;
+    lines_init(&lines, pass_over, watch ? watch->ctx : NULL);
+    lines.progress = watch ? watch->moved : NULL;
+    int code = run(program, &telling, &lines, failure, err);
     *ret = lines.digest;
     lines_done(&lines);
     return code;

@@ -8,9 +8,15 @@
 #include "oci/digest.h"
 #include "oci/request.h"
 
-/* Build, push, copy, resolve. program may be NULL: the one installed with this program. */
-int fetch_op(const char *program, const struct oci_request *request, struct oci_digest *ret,
-             struct fetch_failure *failure, struct err *err);
+struct fetch_watch {
+    void (*moved)(void *ctx, const struct oci_progress *progress);
+    void *ctx;
+};
+
+/* Build, push, copy, resolve. program may be NULL: the one installed with this program. watch: is told how far it has come; or
+ * NULL. */
+int fetch_op(const char *program, const struct oci_request *request, const struct fetch_watch *watch,
+             struct oci_digest *ret, struct fetch_failure *failure, struct err *err);
 
 struct fetch_lines {
     struct oci_digest digest;

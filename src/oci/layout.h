@@ -60,6 +60,6 @@ str oci_layout_name_of(const struct oci_descriptor *d);
 enum { OCI_PULL_MAX = 512 * 1024 * 1024 }; /* bytes of the blobs of an image that is copied */
 
 /* Copies what ref names from a source: the document, the image for us when it is an index, its config and layers; and sets
- * the normalised name. Blobs that are there already are not fetched. */
+ * the normalised name. Blobs that are there already are not fetched. watch may be NULL. */
 int oci_layout_pull(struct oci_layout *l, struct oci_source *from, const struct oci_reference *ref,
-                    struct oci_digest *ret, struct err *err);
+                    const struct oci_watch *watch, struct oci_digest *ret, struct err *err);

@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/layout.h"
 
-static int take(void *ctx, str piece, struct err *err)
+/* A copy under way. */
+struct copy {
+    struct oci_layout *to;
+    struct oci_source *from;
+    const struct oci_watch *watch; /* or NULL */
+    size_t layers, of;             /* that are there, in all */
+    uint64_t bytes;                /* moved */
+    struct oci_blob_writer *writer;
+};
+
+static void tell(const struct copy *c)
 {
-    return oci_blob_writer_add(ctx, piece, err);
+    if (c->watch)
+        c->watch->moved(c->watch->ctx, c->layers, c->of, c->bytes);
 }
 
-static int copy_blob(struct oci_layout *l, struct oci_source *from, const struct oci_descriptor *what, struct err *err)
+static int take(void *ctx, str piece, struct err *err)
 {
-    struct oci_blob_writer *w = NULL;
+    struct copy *c = ctx;
+    c->bytes += piece.n;
+    tell(c);
+    return oci_blob_writer_add(c->writer, piece, err);
+}
+
+static int copy_blob(struct copy *c, const struct oci_descriptor *what, struct err *err)
+{
     struct oci_digest digest; /* the same: what comes from a source was verified */
-    if (oci_layout_has_blob(l, &what->digest, what->size))
+    if (oci_layout_has_blob(c->to, &what->digest, what->size))
         return 0;
-    int code = oci_blob_writer_open(l, what->digest.algorithm, &w, err);
-    if (code == 0 && (code = oci_source_blob(from, what, (struct oci_sink){take, w}, err)) == 0)
-        code = oci_blob_writer_finish(w, &digest, NULL, err);
-    oci_blob_writer_free(w);
+    c->writer = NULL;
+    int code = oci_blob_writer_open(c->to, what->digest.algorithm, &c->writer, err);
+    if (code == 0 && (code = oci_source_blob(c->from, what, (struct oci_sink){take, c}, err)) == 0)
+        code = oci_blob_writer_finish(c->writer, &digest, NULL, err);
+    oci_blob_writer_free(c->writer);
     return code;
 }
 
-static int copy_blobs(struct oci_layout *l, struct oci_source *from, const struct oci_manifest *m, struct err *err)
+static int copy_blobs(struct copy *c, const struct oci_manifest *m, struct err *err)
 {
     uint64_t sum = m->config.size;
     for (size_t i = 0; i < m->n_layers; i++)
@@ -27,9 +46,15 @@ static int copy_blobs(struct oci_layout *l, struct oci_source *from, const struc
     if (sum > OCI_PULL_MAX)
         return err_set(err, ERR_TOO_LARGE, "the image has %llu bytes, more than %d", (unsigned long long)sum,
                        OCI_PULL_MAX);
-    int code = copy_blob(l, from, &m->config, err);
-    for (size_t i = 0; code == 0 && i < m->n_layers; i++)
-        code = copy_blob(l, from, &m->layers[i], err);
+    c->of = m->n_layers;
+    tell(c);
+    int code = copy_blob(c, &m->config, err);
+    for (size_t i = 0; code == 0 && i < m->n_layers; i++) {
+        code = copy_blob(c, &m->layers[i], err);
+        c->layers = i + 1;
+        if (code == 0)
+            tell(c);
+    }
     return code;
 }
 
@@ -61,14 +86,15 @@ static int follow(struct arena *a, struct oci_source *from, struct chain *c, str
 
 /* From the inside out: what a document needs is there before it. */
 int oci_layout_pull(struct oci_layout *l, struct oci_source *from, const struct oci_reference *ref,
-                    struct oci_digest *ret, struct err *err)
+                    const struct oci_watch *watch, struct oci_digest *ret, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
+    struct copy copy = {.to = l, .from = from, .watch = watch};
     struct chain c = {0};
     struct oci_descriptor what = {0};
     int code;
     if ((code = oci_source_resolve(from, &scratch, ref, &c.docs[0], err)) < 0 ||
-        (code = follow(&scratch, from, &c, err)) < 0 || (code = copy_blobs(l, from, &c.manifest, err)) < 0)
+        (code = follow(&scratch, from, &c, err)) < 0 || (code = copy_blobs(&copy, &c.manifest, err)) < 0)
         return code;
     for (int i = c.n; code == 0 && i-- > 0;)
         code = oci_layout_put_bytes(l, c.docs[i].digest.algorithm, c.docs[i].bytes, &what.digest, err);

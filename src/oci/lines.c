@@ -45,6 +45,15 @@ static int take_manifest(struct lines *l, const struct json *o, struct err *err)
     return 0;
 }
 
+static int take_progress(struct lines *l, const struct json *o, struct err *err)
+{
+    struct oci_progress progress;
+    if (l->progress == NULL || !oci_progress_decode(o, &progress))
+        return nonsense(err, "progress that makes no sense");
+    l->progress(l->ctx, &progress);
+    return 0;
+}
+
 static int take_end(struct lines *l, const struct json *end, struct err *err)
 {
     int64_t files;
@@ -93,7 +102,7 @@ static int take_file(struct lines *l, const struct json *o, str line, struct err
 static int take_line(struct lines *l, str line, struct err *err)
 {
     static const struct json_limits limits = {.bytes = FETCH_MAX_LINE};
-    const struct json *end, *error;
+    const struct json *end, *error, *progress;
     struct json o;
     arena_reset(&l->scratch);
     if (l->state == LINES_END || l->state == LINES_ERROR)
@@ -102,6 +111,8 @@ static int take_line(struct lines *l, str line, struct err *err)
         return nonsense(err, "a line that is no JSON object");
     if ((error = json_get(&o, S("error"))))
         return take_error(l, error, err);
+    if (l->state == LINES_BEGIN && (progress = json_get(&o, S("progress"))))
+        return take_progress(l, progress, err);
     if (l->state == LINES_BEGIN)
         return take_manifest(l, &o, err);
     if ((end = json_get(&o, S("end"))))

@@ -53,6 +53,6 @@ struct oci_source *oci_registry_source(struct oci_registry *r);
 /* Which digest a name has, as the registry says. */
 int oci_registry_head(struct oci_registry *r, struct arena *a, const struct oci_reference *ref, struct oci_digest *ret,
                       struct err *err);
-/* Everything that ref names, from a source; blobs the registry has are not sent. */
+/* Everything that ref names, from a source; blobs the registry has are not sent. watch may be NULL. */
 int oci_registry_push(struct oci_registry *r, struct oci_source *from, const struct oci_reference *ref,
-                      struct oci_digest *ret, struct err *err);
+                      const struct oci_watch *watch, struct oci_digest *ret, struct err *err);

@@ -7,8 +7,23 @@
 
 enum { PUSH_BLOB_MAX = 512 * 1024 * 1024, ANSWER_MAX = 64 * 1024 };
 
+struct push {
+    struct oci_registry *r;
+    struct oci_source *from;
+    const struct oci_watch *watch; /* or NULL */
+    size_t layers, of;             /* that are there, in all as far as they are known */
+    uint64_t bytes;                /* moved */
+};
+
+static void tell(const struct push *p)
+{
+    if (p->watch)
+        p->watch->moved(p->watch->ctx, p->layers, p->of, p->bytes);
+}
+
 /* A blob in memory, on its way out: libcurl wants to pull, sources push. */
 struct outgoing {
+    struct push *push;
     str bytes;
     size_t at;
 };
@@ -20,6 +35,8 @@ static ptrdiff_t give(void *ctx, char *p, size_t n)
     if (piece.n)
         memcpy(p, piece.p, piece.n);
     o->at += piece.n;
+    o->push->bytes += piece.n;
+    tell(o->push);
     return (ptrdiff_t)piece.n;
 }
 
@@ -33,16 +50,17 @@ static int has_blob(struct oci_registry *r, struct arena *a, str digest, bool *r
 }
 
 /* POST asks for a place to upload to, PUT sends it all. */
-static int put_blob(struct oci_registry *r, struct oci_source *from, const struct oci_descriptor *what, struct err *err)
+static int put_blob(struct push *p, const struct oci_descriptor *what, struct err *err)
 {
+    struct oci_registry *r = p->r;
     struct arena a ARENA_SCOPE = {0};
     struct web_answer answer;
-    struct outgoing bytes = {0};
+    struct outgoing bytes = {.push = p};
     str digest = oci_digest_format(&a, &what->digest);
     bool is_there;
     if (has_blob(r, &a, digest, &is_there, err) < 0 || is_there)
         return is_there ? 0 : err->code;
-    if (oci_source_blob_bytes(from, &a, what, PUSH_BLOB_MAX, &bytes.bytes, err) < 0)
+    if (oci_source_blob_bytes(p->from, &a, what, PUSH_BLOB_MAX, &bytes.bytes, err) < 0)
         return err->code;
     struct registry_call begin = {
         .method = "POST", .url = registry_url(r, &a, "blobs", S("uploads/")), .body = S(""), .max = ANSWER_MAX};
@@ -62,12 +80,13 @@ static int put_blob(struct oci_registry *r, struct oci_source *from, const struc
     return registry_call(r, &a, &put, &answer, err);
 }
 
-static int put_document(struct oci_registry *r, struct arena *a, str name, const struct oci_document *document,
-                        str type, struct err *err)
+static int put_document(struct push *p, struct arena *a, str name, const struct oci_document *document, str type,
+                        struct err *err)
 {
+    struct oci_registry *r = p->r;
     struct web_answer answer;
     struct oci_digest said;
-    struct outgoing bytes = {document->bytes, 0};
+    struct outgoing bytes = {.push = p, .bytes = document->bytes};
     const struct web_body stream = {document->bytes.n, give, &bytes};
     struct registry_call put = {
         .method = "PUT",
@@ -84,8 +103,7 @@ static int put_document(struct oci_registry *r, struct arena *a, str name, const
 }
 
 /* What a document needs; those of an index in turn. name: what it is put as. */
-static int push_document(struct oci_registry *r, struct oci_source *from, const struct oci_document *document, str name,
-                         int depth, struct err *err)
+static int push_document(struct push *p, const struct oci_document *document, str name, int depth, struct err *err)
 {
     struct arena a ARENA_SCOPE = {0};
     struct oci_manifest m;
@@ -93,30 +111,34 @@ static int push_document(struct oci_registry *r, struct oci_source *from, const 
         return err_set(err, ERR_INVALID, "indexes inside indexes go too deep");
     if (oci_manifest_parse(&a, document->bytes, document->media_type, &m, err) < 0)
         return err->code;
-    int code = m.type == OCI_MANIFEST ? put_blob(r, from, &m.config, err) : 0;
+    int code = m.type == OCI_MANIFEST ? put_blob(p, &m.config, err) : 0;
+    p->of += m.type == OCI_MANIFEST ? m.n_layers : 0;
     for (size_t i = 0; code == 0 && i < m.n_layers; i++) {
         struct oci_document child;
         if (m.type == OCI_MANIFEST) {
-            code = put_blob(r, from, &m.layers[i], err);
+            code = put_blob(p, &m.layers[i], err);
+            p->layers += code == 0;
+            tell(p);
             continue;
         }
-        code = oci_source_document(from, &a, &m.layers[i], &child, err);
+        code = oci_source_document(p->from, &a, &m.layers[i], &child, err);
         if (code == 0)
-            code = push_document(r, from, &child, oci_digest_format(&a, &child.digest), depth + 1, err);
+            code = push_document(p, &child, oci_digest_format(&a, &child.digest), depth + 1, err);
     }
-    return code < 0 ? code : put_document(r, &a, name, document, m.media_type, err);
+    return code < 0 ? code : put_document(p, &a, name, document, m.media_type, err);
 }
 
 int oci_registry_push(struct oci_registry *r, struct oci_source *from, const struct oci_reference *ref,
-                      struct oci_digest *ret, struct err *err)
+                      const struct oci_watch *watch, struct oci_digest *ret, struct err *err)
 {
     struct arena a ARENA_SCOPE = {0};
+    struct push push = {.r = r, .from = from, .watch = watch};
     struct oci_document document;
     struct oci_reference full = oci_reference_normalize(&a, ref);
     if (oci_source_resolve(from, &a, ref, &document, err) < 0)
         return err->code;
     str name = full.tag.n ? full.tag : oci_digest_format(&a, &document.digest);
-    if (push_document(r, from, &document, name, 0, err) < 0)
+    if (push_document(&push, &document, name, 0, err) < 0)
         return err->code;
     *ret = document.digest;
     return 0;

@@ -56,6 +56,8 @@ void oci_request_encode(struct buf *b, const struct oci_request *r)
     add_texts(b, "auths", r->auths.p, r->auths.n);
     add_mirrors(b, r);
     add_texts(b, "have", r->have.p, r->have.n);
+    if (r->tells)
+        buf_add_str(b, S(",\"progress\":true"));
     buf_add_str(b, S(",\"ports\":["));
     for (size_t i = 0; i < r->ports.n; i++)
         buf_fmt(b, i ? ",%u" : "%u", r->ports.p[i]);
@@ -119,8 +121,32 @@ int oci_request_decode(struct arena *a, str text, struct oci_request *ret, struc
         !take_text(&o, S("directory"), &r.directory) || !take_text(&o, S("caFile"), &r.ca_file) ||
         !take_lists(a, &o, &r))
         return err_set(err, ERR_BAD_REQUEST, "read request: it makes no sense");
+    r.tells = json_true(json_get(&o, S("progress")));
     r.op = (enum oci_op)op;
     r.policy = (enum fetch_policy)policy;
     *ret = r;
     return 0;
+}
+
+/* ---- Progress. ---- */
+
+static const char *const steps[] = {[OCI_STEP_FILES] = "files", [OCI_STEP_LAYERS] = "layers"};
+
+enum { STEPS = sizeof steps / sizeof *steps };
+
+void oci_progress_encode(struct buf *b, const struct oci_progress *p)
+{
+    buf_fmt(b, "{\"progress\":{\"step\":\"%s\",\"at\":%llu,\"of\":%llu,\"bytes\":%llu}}", steps[p->step],
+            (unsigned long long)p->at, (unsigned long long)p->of, (unsigned long long)p->bytes);
+}
+
+bool oci_progress_decode(const struct json *o, struct oci_progress *ret)
+{
+    int64_t at, of, bytes;
+    int step = word_at(steps, STEPS, json_get_text(o, S("step")));
+    if (step < 0 || !json_to_int(json_get(o, S("at")), &at) || !json_to_int(json_get(o, S("of")), &of) ||
+        !json_to_int(json_get(o, S("bytes")), &bytes) || at < 0 || of < at || bytes < 0)
+        return false;
+    *ret = (struct oci_progress){(enum oci_step)step, (uint64_t)at, (uint64_t)of, (uint64_t)bytes};
+    return true;
 }

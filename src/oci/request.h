@@ -9,6 +9,8 @@
 #include "base/vec.h"
 #include "oci/fetch.h"
 
+struct json;
+
 enum { OCI_REQUEST_MAX = 8 * 1024 * 1024 }; /* bytes: some pull secrets, and the digests of the cache */
 
 enum oci_op {
@@ -32,7 +34,24 @@ struct oci_request {
     VEC(str) have;       /* digests whose lines are known: these are only named */
     VEC(uint16_t) ports; /* that may be connected to besides 443 and the registry's own */
     int64_t timeout_ns;
+    bool tells; /* how far it has come, meanwhile */
 };
+
+/* ---- How far it has come: {"progress":{"step":"layers","at":1,"of":3,"bytes":4096}}, before all other lines. ---- */
+
+enum oci_step {
+    OCI_STEP_FILES,  /* of a directory, read */
+    OCI_STEP_LAYERS, /* moved, or there already */
+};
+
+struct oci_progress {
+    enum oci_step step;
+    uint64_t at, of, bytes;
+};
+
+void oci_progress_encode(struct buf *b, const struct oci_progress *progress);
+/* o: the value of "progress". False: it makes no sense. */
+bool oci_progress_decode(const struct json *o, struct oci_progress *ret);
 
 void oci_request_encode(struct buf *b, const struct oci_request *request);
 int oci_request_decode(struct arena *a, str text, struct oci_request *ret, struct err *err);

@@ -22,6 +22,12 @@ struct oci_sink {
     void *ctx;
 };
 
+/* Is told how far a transfer of images has come: layers that are there, of how many, and bytes moved so far. */
+struct oci_watch {
+    void (*moved)(void *ctx, size_t layers, size_t of, uint64_t bytes);
+    void *ctx;
+};
+
 /* A manifest or index as it was found. */
 struct oci_document {
     str media_type;           /* as announced; empty: not said */

@@ -356,7 +356,7 @@ static void fill(struct place *p)
 static int pull(struct place *p, const char *name, struct oci_digest *ret, struct err *err)
 {
     struct oci_reference ref = reference(name);
-    return oci_layout_pull(p->layout, &p->shop->source, &ref, ret, err);
+    return oci_layout_pull(p->layout, &p->shop->source, &ref, NULL, ret, err);
 }
 
 static void copies(void **state)

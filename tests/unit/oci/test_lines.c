@@ -96,6 +96,52 @@ static void what_makes_no_sense_is_refused(void **state)
     buf_done(&got);
 }
 
+/* ---- Progress. ---- */
+
+#define PROGRESS(at, of) "{\"progress\":{\"step\":\"layers\",\"at\":" at ",\"of\":" of ",\"bytes\":77}}\n"
+
+static void see(void *ctx, const struct oci_progress *p)
+{
+    buf_fmt(ctx, "%d %llu/%llu %llu\n", p->step, (unsigned long long)p->at, (unsigned long long)p->of,
+            (unsigned long long)p->bytes);
+}
+
+static int read_watched(const char *text, struct buf *got, struct err *err)
+{
+    struct lines l;
+    got->n = 0;
+    lines_init(&l, take, got);
+    l.progress = see;
+    int code = lines_add(&l, str_of(text), err);
+    code = code < 0 ? code : lines_finish(&l, err);
+    lines_done(&l);
+    return code;
+}
+
+static void progress_is_told_before_all_else(void **state)
+{
+    static const char *const bad[] = {
+        PROGRESS("3", "2") MANIFEST END(0),
+        PROGRESS("-1", "2") MANIFEST END(0),
+        PROGRESS("\"1\"", "2") MANIFEST END(0),
+        MANIFEST PROGRESS("1", "2") END(0),
+        "{\"progress\":{\"step\":\"lies\",\"at\":1,\"of\":2,\"bytes\":3}}\n" MANIFEST END(0),
+        "{\"progress\":true}\n" MANIFEST END(0),
+    };
+    struct buf got = {0};
+    struct lines l;
+    struct err err;
+    assert_int_equal(read_watched(PROGRESS("0", "2") PROGRESS("2", "2") MANIFEST END(0), &got, &err), 0);
+    assert_true(str_eq(buf_str(&got), S("1 0/2 77\n1 2/2 77\n")));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (read_watched(bad[i], &got, &err) != ERR_BAD_REQUEST)
+            fail_msg("was taken: %s", bad[i]);
+    }
+    /* Who did not ask for it gets none. */
+    assert_int_equal(read_all(S(PROGRESS("0", "2") MANIFEST END(0)), 7, &l, &got, &err), ERR_BAD_REQUEST);
+    buf_done(&got);
+}
+
 static void errors_of_the_child_are_answers(void **state)
 {
     struct lines l;
@@ -153,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_taken_whole_in_pieces_of_any_size),
         cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(progress_is_told_before_all_else),
         cmocka_unit_test(errors_of_the_child_are_answers),
         cmocka_unit_test(lines_that_do_not_end_are_cut_off),
         cmocka_unit_test(so_are_lines_without_number),
