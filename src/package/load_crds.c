@@ -90,6 +90,7 @@ void load_crds_end(struct load *l)
             continue;
         }
         check_scope(l, c);
+        c->crd.path = str_dup(l->keep, c->path);
         c->crd.annotations = describe_crd(&l->describe, c->path, c->crd.info.kind, c->own);
         crds[n++] = c->crd;
     }

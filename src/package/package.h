@@ -20,6 +20,7 @@ enum package_format { PACKAGE_FORMAT_REGISTRY, PACKAGE_FORMAT_XPKG };
 struct package_crd {
     struct crd_info info;
     uint64_t offset; /* of its document in the content */
+    str path;        /* of its file: ".registry/resources/x.crd.yaml" */
     struct json
         annotations; /* of the package manager: titles, readme, icon, ui-schema, with their whole keys; an object */
     str hash;        /* of the body as package_crd_body gives it: equal hashes, equal CRDs */

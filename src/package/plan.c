@@ -102,3 +102,40 @@ void plan_make(struct arena *a, const struct plan_args *args, struct plan *ret)
     add_grants(a, args, &rights, ret);
     add_warnings(args, &rights, &ret->warnings);
 }
+
+/* ---- A cluster that has nothing. ---- */
+
+static bool no_crd(void *ctx, struct arena *a, str name, struct plan_crd *ret)
+{
+    (void)ctx;
+    (void)a;
+    (void)name;
+    (void)ret;
+    return false;
+}
+
+static size_t no_crds(void *ctx, struct arena *a, str group, const struct plan_crd **ret)
+{
+    (void)ctx;
+    (void)a;
+    (void)group;
+    (void)ret;
+    return 0;
+}
+
+void plan_make_alone(struct arena *a, const struct package *p, struct plan *ret)
+{
+    static const struct plan_facts nothing = {.crd = no_crd, .crds_of_group = no_crds};
+    const bool is_cluster = p->scope == PACKAGE_CLUSTER;
+    struct plan_install *install = ARENA_NEW(a, struct plan_install);
+    *install = (struct plan_install){
+        .dialect = &dialect_packages,
+        .is_cluster = is_cluster,
+        .name = p->name,
+        .namespace = is_cluster ? S(ENVIRONMENT_NAMESPACE) : S("default"),
+        .image = p->name,
+        .pull_secrets = json_null(),
+        .account_annotations = json_null(),
+    };
+    plan_make(a, &(struct plan_args){.package = p, .install = install, .facts = &nothing}, ret);
+}

@@ -98,6 +98,8 @@ struct plan_args {
 };
 
 void plan_make(struct arena *a, const struct plan_args *args, struct plan *ret);
+/* Of the package alone: as on a cluster that has nothing, by an install of its own name in the one scope that it is for. */
+void plan_make_alone(struct arena *a, const struct package *p, struct plan *ret);
 
 struct plan_grants {
     const struct plan_grant *p;

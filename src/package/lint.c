@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "package/lint.h"
+
+#include "package/plan.h"
+
+#include <stdlib.h>
+
+enum { METADATA_ALWAYS = 2 }; /* members that are there even without an app.yaml: version and permissionScope */
+
+#define APP_FILE ".registry/app.yaml"
+#define INSTALL_FILE ".registry/install.yaml"
+#define STREAM_FILE "package.yaml"
+
+/* ---- Which file. ---- */
+
+/* Findings begin with the file they are about, if they know it. */
+static bool begins_with_file(str message, str *ret_file, str *ret_rest)
+{
+    ptrdiff_t at = str_find(message, S(": "));
+    str file = str_upto(message, at < 0 ? 0 : (size_t)at);
+    bool is_file =
+        str_has_prefix(file, S(".registry/")) || str_has_suffix(file, S(".yaml")) || str_has_suffix(file, S(".yml"));
+    if (!is_file || str_find_char(file, ' ') >= 0)
+        return false;
+    *ret_file = file;
+    *ret_rest = str_from(message, (size_t)at + 2);
+    return true;
+}
+
+/* "CRD buckets.example.org: …": where that is defined. */
+static str file_of_crd(const struct package *p, str message)
+{
+    str name, rest;
+    if (!str_has_prefix(message, S("CRD ")) || !str_cut(str_from(message, 4), ':', &name, &rest))
+        return (str){0};
+    const struct package_crd *crd = package_find_crd(p, name);
+    return crd ? crd->path : (str){0};
+}
+
+static struct lint_finding place(const struct package *p, str message)
+{
+    struct lint_finding f = {.message = message};
+    if (!begins_with_file(message, &f.file, &f.message))
+        f.file = p ? file_of_crd(p, message) : (str){0};
+    else if (str_eq(f.file, S("install.yaml"))) /* as the plan calls it, wherever it is */
+        f.file = p && p->format == PACKAGE_FORMAT_XPKG ? S(STREAM_FILE) : S(INSTALL_FILE);
+    return f;
+}
+
+static void add(struct lint *l, const struct package *p, bool is_warning, const struct finding *finding)
+{
+    struct lint_finding f = place(p, finding->message);
+    f.is_warning = is_warning;
+    f.reason = finding->reason;
+    *vec_push(l->arena, &l->list) = f;
+}
+
+static void add_all(struct lint *l, const struct package *p, bool is_warning, const struct findings *findings)
+{
+    vec_each(&findings->list, it) add(l, p, is_warning, it);
+    *(is_warning ? &l->warnings : &l->wrong) += findings->list.n + findings->more;
+    l->more += findings->more;
+}
+
+void package_lint_add(struct lint *l, str reason, str message)
+{
+    add(l, NULL, false, &(struct finding){reason, message});
+    l->wrong++;
+}
+
+/* ---- What an install would say. ---- */
+
+static void check_install(struct lint *l, const struct package *p)
+{
+    struct plan plan;
+    plan_make_alone(l->arena, p, &plan);
+    add_all(l, p, false, &plan.findings);
+}
+
+/* ---- What people will miss. ---- */
+
+static void warn(struct findings *f, const struct package *p, const char *text)
+{
+    bool is_stream = p->format == PACKAGE_FORMAT_XPKG;
+    findings_add(f, (str){0}, "%s: %s", is_stream ? STREAM_FILE : APP_FILE, text);
+}
+
+static void check_description(const struct package *p, struct findings *f)
+{
+    bool is_stream = p->format == PACKAGE_FORMAT_XPKG;
+    if (json_get_text(&p->metadata, S("title")).n == 0)
+        warn(f, p,
+             is_stream ? "metadata.name: is missing: people will see no title"
+                       : "title: is missing: people will see no title");
+    if (json_get_text(&p->metadata, S("overviewShort")).n == 0)
+        warn(f, p,
+             is_stream ? "annotation meta.crossplane.io/description: is missing: what is the package for?"
+                       : "overviewShort: is missing: what is the package for?");
+    if (json_len(json_get(&p->metadata, S("maintainers"))) == 0)
+        warn(f, p,
+             is_stream ? "annotation meta.crossplane.io/maintainer: is missing: whom to ask?"
+                       : "maintainers: is missing: whom to ask?");
+    if (!is_stream && json_len(json_get(&p->metadata, S("icons"))) == 0)
+        findings_add(f, (str){0}, ".registry/icon.svg: is missing: people will see no icon");
+}
+
+static void check_use(const struct package *p, struct findings *f)
+{
+    if (p->n_crds == 0 && json_is_null(&p->deployment))
+        findings_add(f, (str){0}, "it has neither a CRD nor a Deployment: an install would do nothing");
+    for (size_t i = 0; i < p->n_dependencies; i++) {
+        const struct package_dependency *d = &p->dependencies[i];
+        str name = str_fmt(f->arena, "%.*s.%.*s", STR(d->plural), STR(d->group));
+        if (package_find_crd(p, name))
+            findings_add(f, (str){0}, APP_FILE ": dependsOn: %.*s: is the package's own", STR(d->text));
+    }
+}
+
+/* ---- All. ---- */
+
+static int by_place(const void *l, const void *r)
+{
+    const struct lint_finding *a = l, *b = r;
+    int order = str_cmp(a->file, b->file);
+    if (order == 0)
+        order = a->is_warning - b->is_warning;
+    return order ? order : str_cmp(a->message, b->message);
+}
+
+void package_lint(struct arena *a, const struct package *p, struct lint *ret)
+{
+    struct findings own = {.arena = a};
+    *ret = (struct lint){.arena = a};
+    check_install(ret, p);
+    add_all(ret, p, true, &p->warnings);
+    if (p->findings.list.n == 0 || json_len(&p->metadata) > METADATA_ALWAYS)
+        check_description(p, &own);
+    check_use(p, &own);
+    add_all(ret, p, true, &own);
+    if (ret->list.n)
+        qsort(ret->list.p, ret->list.n, sizeof *ret->list.p, by_place);
+}
