@@ -97,12 +97,13 @@ bool package_is_directory(const char *what)
     return stat(what, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* "My Package_" → "my-package": the last part of a path, as a name that an image may have. */
-static str name_of(struct arena *a, const char *directory)
+str package_directory_name(struct arena *a, const char *directory)
 {
     char whole[PATH_MAX];
     struct buf name = {.arena = a};
     str path = realpath(directory, whole) ? str_of(whole) : str_of(directory);
+    while (path.n && path.p[path.n - 1] == '/')
+        path.n--;
     size_t at = path.n;
     while (at && path.p[at - 1] != '/')
         at--;
@@ -125,7 +126,7 @@ static int name_image(struct command *c, const char *what, str tag, struct packa
     if (!s->is_directory)
         s->reference = str_of(what);
     else
-        s->reference = tag.n ? tag : name_of(&c->arena, what);
+        s->reference = tag.n ? tag : package_directory_name(&c->arena, what);
     if (oci_reference_parse(s->reference, &ref, err) == 0)
         return 0;
     err->code = ERR_BAD_REQUEST;

@@ -51,3 +51,5 @@ int package_source_open(struct command *c, const struct package_flags *flags, co
 void package_source_close(struct package_source *s);
 /* Whether a word of the command line means a directory: it looks like a path, or there is one of that name. */
 bool package_is_directory(const char *what);
+/* "/srv/My Package_" → "my-package": a name that an image may have. */
+str package_directory_name(struct arena *a, const char *directory);
