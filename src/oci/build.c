@@ -79,10 +79,15 @@ static int write_parents(struct oci_sink sink, str path, str before, struct err 
     return 0;
 }
 
-static int check_file(const struct oci_file *file, str before, struct err *err)
+uint64_t oci_build_file_max(enum oci_format format)
+{
+    const struct oci_limits limits = OCI_LIMITS_DEFAULT;
+    return format == OCI_FORMAT_XPKG ? limits.unpacked : limits.file_size;
+}
+
+static int check_file(const struct oci_file *file, str before, uint64_t max, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    const struct oci_limits limits = OCI_LIMITS_DEFAULT;
     struct buf clean = {.arena = &scratch};
     str shown = oci_shown(&scratch, file->path);
     int code = tar_path_clean(file->path, &clean, err);
@@ -92,9 +97,8 @@ static int check_file(const struct oci_file *file, str before, struct err *err)
         return err_set(err, ERR_INVALID, "%.*s is no path of a file", STR(shown));
     if (str_eq(file->path, before))
         return err_set(err, ERR_INVALID, "%.*s is there twice", STR(shown));
-    if (file->data.n > limits.file_size)
-        return err_set(err, ERR_TOO_LARGE, "%.*s is larger than %llu bytes", STR(shown),
-                       (unsigned long long)limits.file_size);
+    if (file->data.n > max)
+        return err_set(err, ERR_TOO_LARGE, "%.*s is larger than %llu bytes", STR(shown), (unsigned long long)max);
     return 0;
 }
 
@@ -110,7 +114,7 @@ static int write_files(struct oci_sink sink, const struct oci_build *build, stru
         qsort(files, build->n_files, sizeof(*files), by_path);
     for (size_t i = 0; i < build->n_files; i++) {
         int code;
-        if ((code = check_file(&files[i], before, err)) < 0 ||
+        if ((code = check_file(&files[i], before, oci_build_file_max(build->format), err)) < 0 ||
             (code = write_parents(sink, files[i].path, before, err)) < 0 ||
             (code = tar_write_entry(sink, files[i].path, &files[i].data, err)) < 0)
             return code;

@@ -29,6 +29,8 @@ struct oci_build {
  *                         crossplane.yaml first */
 int oci_build_collect(struct arena *a, const char *path, enum oci_format format, struct oci_build *ret,
                       struct err *err);
+/* Bytes of one file: the one file of an xpkg holds what is many files elsewhere. */
+uint64_t oci_build_file_max(enum oci_format format);
 /* Puts layer, config and manifest into the layout, and the name. */
 int oci_build_image(struct oci_layout *l, const struct oci_build *build, const struct oci_reference *ref,
                     struct oci_digest *ret, struct err *err);

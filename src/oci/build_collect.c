@@ -58,7 +58,7 @@ static int walk_entry(struct walk *w, int dir_fd, str prefix, const char *name, 
     str path = prefix.n ? str_fmt(w->arena, "%.*s/%s", STR(prefix), name) : str_dup(w->arena, str_of(name));
     int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ELOOP)
-        return err_set(err, ERR_INVALID, "%.*s is a link: a package has none", STR(path));
+        return err_set(err, ERR_INVALID, "%.*s: is a link: a package has none", STR(path));
     if (fd < 0 || fstat(fd, &st) < 0) {
         int code = err_set(err, ERR_IO, "open %.*s: %m", STR(path));
         oci_close_fd(&fd);
@@ -68,7 +68,7 @@ static int walk_entry(struct walk *w, int dir_fd, str prefix, const char *name, 
         return walk_dir(w, fd, path, depth + 1, err); /* takes the descriptor */
     int code = S_ISREG(st.st_mode)
                    ? read_file(w, fd, path, (uint64_t)st.st_size, err)
-                   : err_set(err, ERR_INVALID, "%.*s is not a file: a package has nothing else", STR(path));
+                   : err_set(err, ERR_INVALID, "%.*s: is not a file: a package has nothing else", STR(path));
     close(fd);
     return code;
 }
@@ -77,7 +77,7 @@ static int walk_dir(struct walk *w, int dir_fd, str prefix, int depth, struct er
 {
     DIR *dir = fdopendir(dir_fd);
     struct dirent *entry;
-    int code = depth > DEPTH_MAX ? err_set(err, ERR_TOO_LARGE, "%.*s is too deep", STR(prefix)) : 0;
+    int code = depth > DEPTH_MAX ? err_set(err, ERR_TOO_LARGE, "%.*s: lies too deep", STR(prefix)) : 0;
     if (dir == NULL)
         abort(); /* out of memory */
     while (code == 0 && (errno = 0, entry = readdir(dir)))
@@ -96,19 +96,19 @@ static int by_path(const void *a, const void *b)
 
 /* ---- .registry/ ---- */
 
+/* Files are called as in the image; only while they are looked for, as the author calls them. */
 static int collect_registry(struct walk *w, int fd, struct err *err)
 {
     int inner = openat(fd, REGISTRY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (inner < 0 && errno != ENOENT) {
-        int code = err_set(err, ERR_INVALID, "open " REGISTRY ": %m");
-        close(fd);
+    if (inner < 0 && errno == ENOENT) {
+        int code = walk_dir(w, fd, (str){0}, 0, err);
+        vec_each(&w->files, file) file->path = str_fmt(w->arena, REGISTRY "/%.*s", STR(file->path));
         return code;
     }
-    if (inner >= 0)
-        close(fd);
-    int code = walk_dir(w, inner >= 0 ? inner : fd, (str){0}, 0, err);
-    vec_each(&w->files, file) file->path = str_fmt(w->arena, REGISTRY "/%.*s", STR(file->path));
-    return code;
+    close(fd);
+    if (inner < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return err_set(err, ERR_INVALID, REGISTRY ": must be a directory, and no link");
+    return inner < 0 ? err_set(err, ERR_IO, "open " REGISTRY ": %m") : walk_dir(w, inner, S(REGISTRY), 0, err);
 }
 
 /* ---- package.yaml ---- */
@@ -167,6 +167,7 @@ static int collect_xpkg(struct walk *w, int fd, struct err *err)
 int oci_build_collect(struct arena *a, const char *path, enum oci_format format, struct oci_build *ret, struct err *err)
 {
     struct walk w = {.arena = a, .limits = OCI_LIMITS_DEFAULT};
+    w.limits.file_size = oci_build_file_max(format);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "open %s: %m", path);
