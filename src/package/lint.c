@@ -40,10 +40,12 @@ static str file_of_crd(const struct package *p, str message)
 static struct lint_finding place(const struct package *p, str message)
 {
     struct lint_finding f = {.message = message};
-    if (!begins_with_file(message, &f.file, &f.message))
-        f.file = p ? file_of_crd(p, message) : (str){0};
-    else if (str_eq(f.file, S("install.yaml"))) /* as the plan calls it, wherever it is */
-        f.file = p && p->format == PACKAGE_FORMAT_XPKG ? S(STREAM_FILE) : S(INSTALL_FILE);
+    if (begins_with_file(message, &f.file, &f.message) || p == NULL)
+        return f;
+    if (str_has_prefix(message, S("Deployment: ")))
+        f.file = p->format == PACKAGE_FORMAT_XPKG ? S(STREAM_FILE) : S(INSTALL_FILE);
+    else
+        f.file = file_of_crd(p, message);
     return f;
 }
 
