@@ -77,11 +77,11 @@ static int ask_rules(struct work *w, str namespace, struct rules *ret, struct er
     int code = review(w->c, &rules_reviews, namespace, &answer, err);
     if (code < 0)
         return err_wrap(err, "ask for one's own rules");
-    str why = json_text(json_dig(&answer, "status.evaluationError"));
-    if (json_true(json_dig(&answer, "status.incomplete")))
-        w->m.incomplete = why.n ? why : S("the server says that there may be more");
-    code = rules_from_json(w->a, json_dig(&answer, "status.resourceRules"), ret, err);
-    return code < 0 ? err_wrap(err, "read one's own rules") : 0;
+    str incomplete;
+    code = matrix_read_review(w->a, &answer, ret, &incomplete, err);
+    if (code == 0 && incomplete.n)
+        w->m.incomplete = incomplete;
+    return code;
 }
 
 static int look_at_oneself(struct work *w, struct err *err)

@@ -8,6 +8,20 @@ static const str usual[] = {S_INIT("get"),    S_INIT("list"),  S_INIT("watch"), 
                             S_INIT("update"), S_INIT("patch"), S_INIT("delete"), S_INIT("deletecollection")};
 const struct strs matrix_verbs = {usual, sizeof usual / sizeof *usual};
 
+int matrix_read_review(struct arena *a, const struct json *review, struct rules *ret, str *ret_incomplete,
+                       struct err *err)
+{
+    const struct json *status = json_get(review, S("status"));
+    str why = json_get_text(status, S("evaluationError"));
+    int code = rules_from_json(a, json_get(status, S("resourceRules")), ret, err);
+    if (code < 0)
+        return err_wrap(err, "read one's own rules");
+    *ret_incomplete = (str){0};
+    if (json_true(json_get(status, S("incomplete"))))
+        *ret_incomplete = why.n ? why : S("the server says that there may be more");
+    return 0;
+}
+
 bool matrix_has_verb(const struct matrix_row *row, str verb)
 {
     if (!row->knows_verbs)

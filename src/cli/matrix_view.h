@@ -27,6 +27,10 @@ struct matrix {
     str incomplete;                 /* why there may be more than this; empty: it is all */
 };
 
+/* What a SelfSubjectRulesReview answers: rules, and why they may not be all; texts are borrowed. ERR_BAD_REQUEST: they make no sense. */
+int matrix_read_review(struct arena *a, const struct json *review, struct rules *ret, str *ret_incomplete,
+                       struct err *err);
+
 /* The verbs that every table has: get list watch create update patch delete deletecollection. */
 extern const struct strs matrix_verbs;
 

@@ -59,9 +59,15 @@ static int look_in(struct search *s, const struct client_resource *resource, str
     return 0;
 }
 
+/* Installs are named like hosts; anything else would make no sense in a selector. */
 static bool can_be_install(str word)
 {
-    return str_find_char(word, '/') < 0 && str_find_char(word, ':') < 0 && str_find_char(word, ',') < 0;
+    for (size_t i = 0; i < word.n; i++) {
+        char ch = word.p[i];
+        if (!(ch >= 'a' && ch <= 'z') && !(ch >= '0' && ch <= '9') && ch != '-' && ch != '.')
+            return false;
+    }
+    return true;
 }
 
 static int find_records(struct search *s, struct err *err)
