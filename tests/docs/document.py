@@ -7,7 +7,7 @@ from run to run, and a line that is nothing but … for any number of lines.
 
 A comment on the line above a block, or above the blank line before it, says what else the block is:
 
-    <!-- terminal -->              its command goes on in another terminal; what it prints is waited for
+    <!-- terminal -->              its first "$" line goes on in another terminal; what it prints is waited for
     <!-- file NAME -->             the reader saves it under this name
     <!-- tested by PATH -->        its commands cannot be run here; the test PATH does it
     <!-- measured by PATH -->      it shows what the benchmark PATH has printed once
@@ -47,7 +47,7 @@ class Block:
 
     def read_commands(self):
         for number, text in enumerate(self.lines, self.line):
-            if text.startswith('$ '):
+            if text.startswith('$ ') and not (self.mark == 'terminal' and self.commands):
                 self.commands.append(Command(number, text[2:]))
                 self.commands[-1].expected_at = self.commands[-1].expected_end = number
             elif self.commands:
