@@ -76,6 +76,17 @@ static void carry(struct findings *to, const struct findings *from)
     to->more += from->more;
 }
 
+/* Installs of a namespace cannot be without it; that of the cluster's controllers is made when it is missing. */
+static void check_namespace(struct planning *p)
+{
+    static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
+    struct client_ref ref = {.resource = &namespaces, .name = p->asked.namespace};
+    struct err unseen;
+    if (!p->asked.is_cluster && client_get_metadata(p->c->session.client, p->a, &ref, NULL, &unseen) == ERR_NOT_FOUND)
+        findings_add(&p->plan.warnings, (str){0}, "namespace %.*s does not exist yet: kubectl create namespace %.*s",
+                     STR(p->asked.namespace), STR(p->asked.namespace));
+}
+
 static int make(struct planning *p, struct err *err)
 {
     int code = planning_find_place(p, err);
@@ -89,6 +100,7 @@ static int make(struct planning *p, struct err *err)
     carry(&p->findings, &p->plan.findings);
     if (p->findings.list.n || !p->world.is_known)
         return 0;
+    check_namespace(p);
     if ((code = planning_see_before(p, err)) < 0 || (code = planning_check_names(p, err)) < 0 || p->findings.list.n)
         return code;
     return planning_see_people(p, err);

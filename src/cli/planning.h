@@ -95,6 +95,7 @@ struct planning {
     struct plan_install asked;
     struct planning_running running;
     VEC(struct package_source) others; /* of the family, besides */
+    bool is_held;                      /* somebody has this very package already */
     struct plan plan;
     struct findings findings; /* all, in the order in which they were found */
     VEC(str) notes;           /* what could not be seen */

@@ -27,7 +27,7 @@ static enum planning_change change_of(const struct planning *p, const struct pac
     bool is_found = false;
     if (!map_get(&p->world.by_name, crd->info.name))
         return CHANGE_ADDED;
-    if (is_same_package(p))
+    if (p->is_held)
         return CHANGE_NONE;
     vec_each(&p->others, other)
     {
@@ -189,12 +189,18 @@ struct planning_count planning_count(const struct planning *p)
 
 /* ---- What can be done about a finding. ---- */
 
-static str remedy_for_scope(const struct planning *p)
+/* "reeve plan acme/wordpress:1.0 -n team-a" */
+static str again(const struct planning *p, bool is_cluster, bool is_stack)
 {
-    const char *program = help_program();
-    if (p->source.package->scope == PACKAGE_CLUSTER)
-        return str_fmt(p->a, "%s plan %s --cluster", program, p->what);
-    return str_fmt(p->a, "%s plan %s -n NAMESPACE", program, p->what);
+    struct buf b = {.arena = p->a};
+    buf_fmt(&b, "%s plan %s", help_program(), p->what);
+    if (is_cluster)
+        buf_add_str(&b, S(" --cluster"));
+    else
+        buf_fmt(&b, " -n %.*s", STR(p->self.is_cluster ? S("NAMESPACE") : p->asked.namespace));
+    if (is_stack)
+        buf_add_str(&b, S(" --stack"));
+    return buf_str(&b);
 }
 
 /* What a directory is called makes the difference between the next version of a package and another one. */
@@ -204,34 +210,51 @@ static str remedy_for_crds(const struct planning *p)
         const struct plan_crd *there = map_get(&p->world.by_name, p->source.package->crds[i].info.name);
         str repo, name;
         if (there && there->family.n && str_cut(there->family, ':', &repo, &name))
-            return str_fmt(p->a, "if this is the next version of it: %s plan %s --tag %.*s/%.*s:VERSION",
-                           help_program(), p->what, STR(repo), STR(name));
+            return str_fmt(p->a, "if this is the next version of it: %.*s --tag %.*s/%.*s:VERSION",
+                           STR(again(p, p->self.is_cluster, p->is_stack)), STR(repo), STR(name));
     }
-    return S(
-        "whoever brought it has to give it up first: uninstall that package, or delete the CRD with all its objects");
+    return S("whoever brought it has to give it up: uninstall that package, or delete the CRD with all its objects");
 }
 
-static str remedy_for_rival(const struct planning *p, const struct finding *f)
+static str remedy_for_rival(const struct planning *p)
 {
-    if (str_find(f->message, S("from another image")) >= 0)
-        return S("give what has changed a version of its own, or install what is installed already");
-    return str_fmt(p->a, "see what a change of that one does: %s plan %s --name NAME", help_program(), p->what);
+    vec_each(&p->world.list, it)
+    {
+        struct rival other = {it->dialect, it->is_cluster, &it->object};
+        struct findings ignored = {.arena = p->a};
+        rival_check_package(p->a, &p->self, p->source.package->family, &other, &ignored);
+        bool is_near = it->is_cluster || str_eq(object_namespace(&it->object), object_namespace(&p->install));
+        if (ignored.list.n == 0 || it->is_cluster != p->self.is_cluster || !is_near)
+            continue;
+        return str_fmt(p->a, "change that one: %.*s --name %.*s",
+                       STR(again(p, it->is_cluster, it->dialect == &dialect_stacks)), STR(object_name(&it->object)));
+    }
+    return S("give what has changed a version of its own");
+}
+
+static str remedy_for_package(const struct planning *p)
+{
+    bool is_dialect = p->is_stack && p->source.package->findings.list.n == 0;
+    if (is_dialect)
+        return str_fmt(p->a, "it is no stack, but may be a package: %.*s", STR(again(p, p->self.is_cluster, false)));
+    if (p->source.is_directory)
+        return str_fmt(p->a, "%s package lint %s", help_program(), p->what);
+    return S("its author has to mend it");
 }
 
 str planning_remedy(const struct planning *p, const struct finding *f)
 {
     if (str_eq(f->reason, S("ScopeMismatch")))
-        return remedy_for_scope(p);
+        return again(p, p->source.package->scope == PACKAGE_CLUSTER, p->is_stack);
     if (str_eq(f->reason, S("CRDConflict")))
         return remedy_for_crds(p);
     if (str_eq(f->reason, S("CRDTerminating")))
-        return S("wait until it is gone: kubectl get crd");
+        return S("try again when it is gone: kubectl wait --for=delete crd/NAME");
     if (str_eq(f->reason, S("AlreadyInstalled")))
-        return remedy_for_rival(p, f);
+        return remedy_for_rival(p);
     if (str_eq(f->reason, S("Conflict")))
-        return str_fmt(p->a, "choose another name: %s plan %s --name NAME", help_program(), p->what);
+        return str_fmt(p->a, "choose another name: %.*s --name NAME", STR(again(p, p->self.is_cluster, p->is_stack)));
     if (str_eq(f->reason, S("InvalidPackage")))
-        return p->source.is_directory ? str_fmt(p->a, "%s package lint %s", help_program(), p->what)
-                                      : S("its author has to mend it");
+        return remedy_for_package(p);
     return (str){0};
 }

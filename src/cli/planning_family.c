@@ -90,8 +90,10 @@ static int check_family(struct planning *p, struct err *err)
     vec_each(&p->world.list, it)
     {
         struct image image = image_of(&it->object);
-        if (!object_is_deleting(&it->object))
-            meet(p, &image);
+        if (object_is_deleting(&it->object))
+            continue;
+        p->is_held |= is_candidate(p, &image);
+        meet(p, &image);
     }
     const struct package **list = ARENA_ARRAY(p->a, const struct package *, p->others.n + 1);
     for (size_t i = 0; i < p->others.n; i++)

@@ -41,6 +41,13 @@ static const char *arrow(const struct printing *s)
     return s->t->has_utf8 ? "→" : "->";
 }
 
+/* On one line, however long: for people to copy. */
+static void say_command(struct printing *s, str text)
+{
+    term_add(s->b, s->t, STYLE_FAINT, str_fmt(s->a, "    %s %.*s", arrow(s), STR(text)));
+    buf_add_char(s->b, '\n');
+}
+
 static const char *plural(size_t n)
 {
     return n == 1 ? "" : "s";
@@ -59,7 +66,8 @@ static void say_change(struct printing *s)
         say(s, 2, STYLE_PLAIN, "%.*s %.*s %s %.*s %.*s, another package", STR(r->family), STR(r->version), arrow(s),
             STR(package->family), STR(package->version));
     else if (str_eq(r->version, package->version))
-        say(s, 2, STYLE_PLAIN, "version %.*s, as installed", STR(package->version));
+        say(s, 2, STYLE_PLAIN, "version %.*s, %s", STR(package->version),
+            str_eq(r->digest, package->digest) ? "as installed" : "from another image than what is installed");
     else
         say(s, 2, STYLE_PLAIN, "version %.*s %s %.*s, %s", STR(r->version), arrow(s), STR(package->version),
             package_version_compare(r->version, package->version) < 0 ? "an upgrade" : "a downgrade");
@@ -134,10 +142,8 @@ static str people_of(struct printing *s, enum plan_subject who)
     const struct planning *p = s->p;
     const struct planning_people *people = &p->people[who - PLAN_ADMIN];
     struct buf text = {.arena = s->a};
-    if (people->n_roles == 0)
-        return S("nobody: no role takes it up");
     if (people->list.n == 0)
-        return S("nobody yet");
+        return people->n_roles ? S("nobody yet") : S("nobody");
     size_t n = s->is_wide || people->list.n <= PEOPLE_MAX ? people->list.n : PEOPLE_MAX;
     for (size_t i = 0; i < n; i++) {
         buf_add_str(&text, i ? S(", ") : S(""));
@@ -179,6 +185,11 @@ static void print_place(struct printing *s, bool is_wide)
         print_changes(s, PLAN_CONTROLLER, is_wide);
     }
     print_people(s, is_wide);
+    if (!is_wide && changes(p, PLAN_VIEW, false) && p->knows_people && p->people[PLAN_VIEW - PLAN_ADMIN].n_roles == 0) {
+        say(s, 2, STYLE_WARN, "! the namespace has no roles for people, unless somebody asks for them");
+        say_command(
+            s, str_fmt(s->a, "kubectl label namespace %.*s %s=true", STR(p->asked.namespace), LABEL_MANAGED_ROLES));
+    }
 }
 
 /* ---- CRDs. ---- */
@@ -220,13 +231,28 @@ static void print_crds(struct printing *s)
 
 /* ---- The Deployment. ---- */
 
+/* Of the container of that name as it is now; empty: there is none. */
+static str image_now(const struct printing *s, const char *list, str name)
+{
+    const struct json *containers = json_dig(&s->p->deployment, list);
+    json_each_item(containers, c)
+    {
+        if (str_eq(json_get_text(c, S("name")), name))
+            return json_get_text(c, S("image"));
+    }
+    return (str){0};
+}
+
 static void print_images(struct printing *s, const char *list)
 {
     const struct json *containers = json_dig(&s->p->plan.deployment, list);
     json_each_item(containers, c)
     {
-        say(s, 2, STYLE_PLAIN, "container %.*s: %.*s", STR(json_get_text(c, S("name"))),
-            STR(json_get_text(c, S("image"))));
+        str name = json_get_text(c, S("name")), image = json_get_text(c, S("image")), now = image_now(s, list, name);
+        if (now.n && !str_eq(now, image))
+            say(s, 2, STYLE_PLAIN, "container %.*s: %.*s %s %.*s", STR(name), STR(now), arrow(s), STR(image));
+        else
+            say(s, 2, STYLE_PLAIN, "container %.*s: %.*s", STR(name), STR(image));
     }
 }
 
@@ -303,10 +329,8 @@ static void print_refusal(struct printing *s)
     {
         str remedy = planning_remedy(s->p, it);
         say(s, 2, STYLE_PLAIN, "%.*s: %.*s", STR(it->reason), STR(it->message));
-        if (remedy.n) { /* on one line: it may be a command to copy */
-            term_add(s->b, s->t, STYLE_FAINT, str_fmt(s->a, "    %s %.*s", arrow(s), STR(remedy)));
-            buf_add_char(s->b, '\n');
-        }
+        if (remedy.n)
+            say_command(s, remedy);
     }
     if (f->more)
         say(s, 2, STYLE_PLAIN, "and %zu more", f->more);

@@ -218,7 +218,7 @@ struct json planning_tree(const struct planning *p)
     json_add(a, &o, S("gains"), grants_tree(p, p->gains));
     json_add(a, &o, S("losses"), grants_tree(p, p->losses));
     json_add(a, &o, S("crds"), crds_tree(p));
-    if (!json_is_null(&deployment))
+    if (!json_is_null(&deployment) && p->findings.list.n == 0)
         json_add(a, &o, S("deployment"), deployment);
     json_add(a, &o, S("waits"), texts_tree(p, p->plan.waits, p->plan.n_waits));
     json_add(a, &o, S("findings"), findings_tree(p));
