@@ -127,18 +127,23 @@ static int fail(struct planning *p, const struct err *err)
     return code;
 }
 
+static int tell(struct planning *p, const struct err *err)
+{
+    return err->code == ERR_BAD_REQUEST ? command_misused(p->c, "%s", err->msg) : command_fail(p->c, err);
+}
+
 static int run(struct planning *p)
 {
     struct err err;
     if (package_source_open(p->c, &p->images, p->what, p->tag, &p->source, &err) < 0)
-        return command_fail(p->c, &err);
+        return tell(p, &err);
     decide_scope(p);
     if (!p->is_offline && command_connect(p->c, &err) < 0)
         return fail(p, &err);
     if (planning_see_world(p, &err) < 0)
         return fail(p, &err);
     if (make(p, &err) < 0)
-        return err.code == ERR_BAD_REQUEST ? command_misused(p->c, "%s", err.msg) : command_fail(p->c, &err);
+        return tell(p, &err);
     if (p->findings.list.n == 0)
         planning_compare(p);
     show(p);

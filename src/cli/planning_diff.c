@@ -232,6 +232,15 @@ static str remedy_for_rival(const struct planning *p)
     return S("give what has changed a version of its own");
 }
 
+/* "CRD lamps.example.org: is being deleted; …" */
+static str remedy_for_going(const struct planning *p, const struct finding *f)
+{
+    str head, name = {0}, rest;
+    str_cut(f->message, ':', &head, &rest);
+    str_cut(head, ' ', &rest, &name);
+    return str_fmt(p->a, "kubectl wait --for=delete crd/%.*s", STR(name));
+}
+
 static str remedy_for_package(const struct planning *p)
 {
     bool is_dialect = p->is_stack && p->source.package->findings.list.n == 0;
@@ -249,9 +258,11 @@ str planning_remedy(const struct planning *p, const struct finding *f)
     if (str_eq(f->reason, S("CRDConflict")))
         return remedy_for_crds(p);
     if (str_eq(f->reason, S("CRDTerminating")))
-        return S("try again when it is gone: kubectl wait --for=delete crd/NAME");
+        return remedy_for_going(p, f);
     if (str_eq(f->reason, S("AlreadyInstalled")))
         return remedy_for_rival(p);
+    if (str_eq(f->reason, S("Conflict")) && str_has_prefix(f->message, S("ClusterRole")))
+        return S("whoever made it has to give it up: that name is the package's");
     if (str_eq(f->reason, S("Conflict")))
         return str_fmt(p->a, "choose another name: %.*s --name NAME", STR(again(p, p->self.is_cluster, p->is_stack)));
     if (str_eq(f->reason, S("InvalidPackage")))

@@ -327,9 +327,11 @@ static void print_refusal(struct printing *s)
     say(s, 0, STYLE_LOSS, "refused: it would not be installed, and nothing would change");
     vec_each(&f->list, it)
     {
-        str remedy = planning_remedy(s->p, it);
+        str remedy = planning_remedy(s->p, it), next = {0};
         say(s, 2, STYLE_PLAIN, "%.*s: %.*s", STR(it->reason), STR(it->message));
-        if (remedy.n)
+        if (it + 1 < f->list.p + f->list.n)
+            next = planning_remedy(s->p, it + 1);
+        if (remedy.n && !str_eq(remedy, next)) /* of several with the same the last one shows it */
             say_command(s, remedy);
     }
     if (f->more)
