@@ -57,9 +57,9 @@ static void tell_unheard(struct waiting *w)
         return;
     w->is_unheard_told = true;
     progress_say(&w->progress,
-                 "Nobody seems to work on it: no controller has said a word. \"%s up\" has one inside; on another",
-                 help_program());
-    progress_say(&w->progress, "Kubernetes somebody has to run \"%s manager\".", help_program());
+                 "No controller has said a word: nobody seems to work on it. \"%s up\" has one\n"
+                 "inside; on another Kubernetes somebody has to run \"%s manager\".",
+                 help_program(), help_program());
 }
 
 /* How to see, to wait and to take back. */
@@ -194,7 +194,7 @@ static void tell_users(struct install *i, str first)
                  STR(namespace));
         return;
     }
-    term_say(&i->c.term, "Who has the role %.*s{admin,edit} may use that now, {view} may see it.", STR(roles));
+    term_say(&i->c.term, "Roles %.*s{admin,edit} may use that now, {view} may see it.", STR(roles));
     term_say(&i->c.term, "By name:  %s who-can create %.*s%s%.*s", help_program(), STR(first),
              i->target.is_cluster ? " -A" : " -n ", STR(namespace));
 }
@@ -211,7 +211,7 @@ static int tell_ready(struct waiting *w)
              i->target.is_cluster ? " for the whole cluster" : " in namespace ", STR(i->target.namespace),
              kinds.n ? ", and brought" : ".", STR(kinds));
     if (w->state.message.n)
-        term_say(&i->c.term, "%.*s.", STR(w->state.message));
+        term_say(&i->c.term, "Of its dependencies: %.*s.", STR(w->state.message));
     if (first.n && i->target.dialect->has_personas)
         tell_users(i, first);
     return CLI_OK;

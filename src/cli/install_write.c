@@ -116,9 +116,12 @@ static int create(struct install *i, struct err *err)
     struct json object = cli_install_object(i);
     struct client_ref ref = cli_installs_ref(&i->target);
     struct client_write_options options = options_of(i);
-    cli_installs_need(&i->c, &i->target, "create");
     i->done = INSTALL_CREATED;
-    return client_create(i->c.session.client, &i->c.arena, &ref, &object, &options, &i->object, err);
+    int code = client_create(i->c.session.client, &i->c.arena, &ref, &object, &options, &i->object, err);
+    if (code == ERR_NOT_FOUND && client_is_gone(err))
+        return err_set(err, ERR_INVALID, "there is no namespace %.*s:\n  kubectl create namespace %.*s",
+                       STR(i->target.namespace), STR(i->target.namespace));
+    return code;
 }
 
 /* Which fields of spec are another; empty: none. */
@@ -152,6 +155,7 @@ static int change(struct install *i, const struct json *now, struct err *err)
     json_add(a, &patch, S("spec"), spec);
     struct client_ref ref = cli_installs_ref(&i->target);
     struct client_patch_args args = {CLIENT_PATCH_MERGE, &patch, options_of(i)};
+    i->c.needs.n = 0; /* it need not be created */
     cli_installs_need(&i->c, &i->target, "patch");
     return client_patch(i->c.session.client, a, &ref, &args, &i->object, err);
 }
@@ -161,6 +165,7 @@ static int try(struct install *i, struct err *err)
     struct client_ref ref = cli_installs_ref(&i->target);
     struct json now;
     cli_installs_need(&i->c, &i->target, "get");
+    cli_installs_need(&i->c, &i->target, "create");
     int code = client_get(i->c.session.client, &i->c.arena, &ref, &now, err);
     if (code == ERR_NOT_FOUND && client_is_gone(err))
         return create(i, err);

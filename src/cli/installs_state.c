@@ -137,8 +137,8 @@ static void read_stand(const struct reading *r, struct installs_state *ret)
         explain(ret, synced);
         ret->stand = is_among(ret->reason, final) ? INSTALLS_REFUSED : INSTALLS_TROUBLED;
         for (size_t i = 0; ret->stand == INSTALLS_REFUSED && i < INSTALLS_STEPS; i++) {
-            if (ret->steps[i].state == PROGRESS_RUNNING)
-                ret->steps[i] = (struct progress_step){ret->steps[i].name, PROGRESS_FAILED, .note = ret->reason};
+            if (ret->steps[i].state == PROGRESS_RUNNING) /* none of these went wrong: they were not begun */
+                ret->steps[i] = (struct progress_step){.name = ret->steps[i].name};
         }
     } else if (has_reason(installed, "ApplyFailed")) {
         explain(ret, installed);

@@ -251,8 +251,12 @@ void progress_say(struct progress *p, const char *fmt, ...)
     buf_vfmt(&text, fmt, args);
     va_end(args);
     wipe(&b, p);
-    cli_add_visibly(&b, buf_str(&text));
-    buf_add_char(&b, '\n');
+    bool more = true;
+    for (str rest = buf_str(&text), line; more;) {
+        more = str_cut(rest, '\n', &line, &rest);
+        cli_add_visibly(&b, line);
+        buf_add_char(&b, '\n');
+    }
     if (was_drawn)
         draw(&b, p);
     put(&b);

@@ -41,7 +41,7 @@ struct progress {
 
 /* May be called thousands of times a second. */
 void progress_show(struct progress *p);
-/* A line of talk, above what is drawn; as term_say. */
+/* Lines of talk, above what is drawn; as term_say. */
 void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* What was drawn last stays. To be called in any case; twice is fine. */
 void progress_end(struct progress *p);

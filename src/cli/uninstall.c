@@ -8,7 +8,11 @@
 #include "cli/help.h"
 #include "object/object.h"
 
-enum { MINUTES = 5, NO_WORD = 5 /* seconds after which a controller has said something */ };
+enum {
+    MINUTES = 5,
+    NO_WORD = 5, /* seconds after which a controller has said something */
+    STALE = 3,   /* seconds after which what it says is of now */
+};
 enum { STEP_INSTANCES, STEP_PACKAGE, STEPS };
 
 static const int64_t second = INT64_C(1000000000);
@@ -29,8 +33,6 @@ struct leaving {
     struct installs_state state;
     struct progress progress;
     struct progress_step steps[STEPS];
-    str first; /* resourceVersion that we left: what status said then is of before */
-    str told;
     bool is_unheard_told;
 };
 
@@ -184,16 +186,16 @@ static void tell_unheard(struct leaving *l)
         return;
     l->is_unheard_told = true;
     progress_say(&l->progress,
-                 "Nobody seems to work on it: no controller has said a word. \"%s up\" has one inside; on",
-                 help_program());
-    progress_say(&l->progress, "another Kubernetes somebody has to run \"%s manager\".", help_program());
+                 "No controller has said a word: nobody seems to work on it. \"%s up\" has one\n"
+                 "inside; on another Kubernetes somebody has to run \"%s manager\".",
+                 help_program(), help_program());
 }
 
-/* What status said before we asked for the instances to be deleted does not count. */
+/* What was being uninstalled before we came may have a status of before: controllers look again every second. */
 static bool is_held_back(const struct leaving *l)
 {
-    return l->state.stand == INSTALLS_IN_USE &&
-           (!l->u->deletes_instances || !str_eq(object_rv(&l->wait.object), l->first));
+    int64_t patience = object_is_deleting(&l->u->object) ? STALE * second : 0;
+    return l->state.stand == INSTALLS_IN_USE && cli_installs_now() - l->wait.began >= patience;
 }
 
 static int wait_on(struct leaving *l)
@@ -220,6 +222,8 @@ static int wait_on(struct leaving *l)
             break;
         case INSTALLS_NOTHING:
             progress_show(&l->progress);
+            if (is_held_back(l))
+                return tell_in_use(l);
             break;
         }
         tell_unheard(l);
@@ -230,7 +234,6 @@ static int wait_until_gone(struct uninstall *u)
 {
     struct leaving l = {.u = u,
                         .wait = {.c = &u->c, .target = &u->target, .follow = &u->follow},
-                        .first = object_rv(&u->object),
                         .steps = {{.name = "instances"}, {.name = "package"}}};
     l.progress = (struct progress){.term = &u->c.term, .steps = l.steps, .n = STEPS};
     cli_installs_wait_begin(&l.wait, &u->object);
