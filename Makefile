@@ -2,7 +2,7 @@
 # A thin front for meson, ninja and tools/. Every target first makes sure that what it needs is installed.
 PREFIX ?= /usr/local
 DESTDIR ?=
-ARGS ?= up
+ARGS ?=
 TIME ?= 60
 TARGET ?=
 
@@ -12,7 +12,7 @@ TARGET ?=
 help:
 	@echo 'make setup     install the packages of tools/packages'
 	@echo 'make build     build/reeve, optimised and hardened'
-	@echo 'make run       build it and start a control plane; ARGS="..." are other arguments'
+	@echo 'make run       build it, start a control plane and show what it does; ARGS="..." are arguments of build/reeve instead'
 	@echo 'make test      all tests with gcc, all but the slowest with clang, under sanitizers'
 	@echo 'make test-kubernetes   the controllers on a real Kubernetes, whose binaries are in $$KUBEBUILDER_ASSETS'
 	@echo 'make lint      format, clang-tidy, include table, banned calls'
@@ -33,7 +33,7 @@ build: need
 	@ninja -C build
 
 run: build
-	@build/reeve $(ARGS)
+	@$(if $(ARGS),build/reeve $(ARGS),REEVE=build/reeve examples/tour.sh)
 
 test: need
 	@tools/test

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# reeve uninstall, against a server with controllers: what it prints is compared byte for byte.
+
+load packages.bash
+
+setup_file() {
+    start_packages
+    kubectl create -f "$ROOT/examples/tour/3-team.yaml" -f "$ROOT/examples/tour/people.yaml"
+    eventually may jane create packageinstalls.packages.crossplane.io app-team-1
+    reeve install example/provider-gcp:1.0 --cluster --name provider --wait -q
+}
+
+teardown_file() { stop_packages; }
+
+reeve() { "$REEVE" "$@" 2>&1; }
+wordpress() { reeve install wordpressinc/wordpress:1.1 -n app-team-1 --wait -q; }
+
+# Nothing of it is left.
+gone() {
+    run -1 kubectl get crd wordpressinstances.wordpress.example.org
+    run -1 kubectl get clusterrole package:wordpressinc:wordpress:1.1:admin
+    run -1 kubectl get serviceaccount wordpress -n app-team-1
+}
+
+@test "it goes with all it had" {
+    wordpress
+    run -0 reeve uninstall wordpress -n app-team-1 --as jane
+    says 'instances none left
+package taken back
+packageinstall.packages.crossplane.io/wordpress uninstalled'
+    gone
+}
+
+@test "while it is in use it stays, and both ways out are told" {
+    wordpress
+    kubectl create -f "$ROOT/examples/tour/5-blog.yaml"
+    run -1 reeve uninstall wordpress -n app-team-1 --as jane
+    says 'reeve uninstall: PackageInstall app-team-1/wordpress is in use, still there: 1 wordpressinstances (1 in app-team-1)
+It goes on by itself when they are gone. Either delete them, or have them deleted:
+  reeve uninstall wordpress -n app-team-1 --as jane --delete-instances'
+    run -0 kubectl get wordpressinstance blog -n app-team-1
+    run -0 kubectl get clusterrole package:wordpressinc:wordpress:1.1:admin
+}
+
+@test "meanwhile it cannot be installed anew" {
+    run -1 reeve install wordpressinc/wordpress:1.1 -n app-team-1 --wait
+    says 'reeve install: PackageInstall app-team-1/wordpress is being uninstalled; see how that goes on:
+  reeve uninstall wordpress -n app-team-1'
+}
+
+@test "the way out that was told works, also for what is being uninstalled already" {
+    run -1 reeve uninstall wordpress -n app-team-1 --as jane
+    run -0 bash -c "PATH=$(dirname "$REEVE"):\$PATH; ${lines[-1]}"
+    mentions 'packageinstall.packages.crossplane.io/wordpress uninstalled'
+    gone
+}
+
+@test "and so does the other one" {
+    wordpress
+    kubectl create -f "$ROOT/examples/tour/5-blog.yaml"
+    run -1 reeve uninstall wordpress -n app-team-1
+    kubectl delete wordpressinstance blog -n app-team-1
+    run -0 reeve uninstall wordpress -n app-team-1 --ignore-not-found
+    gone
+}
+
+@test "without waiting" {
+    wordpress
+    run -0 reeve uninstall wordpress -n app-team-1 --wait=false
+    says 'packageinstall.packages.crossplane.io/wordpress uninstalling'
+    eventually gone
+}
+
+@test "dry runs delete nothing" {
+    run -0 reeve uninstall provider --cluster --dry-run
+    says 'clusterpackageinstall.packages.crossplane.io/provider uninstalled (dry run)'
+    run -0 reeve uninstall provider --cluster --dry-run=server --delete-instances -o name
+    says 'clusterpackageinstall.packages.crossplane.io/provider'
+    shows '[null,null]' bash -c "kubectl get cpi provider -o json | jq -c '[.metadata.deletionTimestamp, .metadata.annotations[\"packages.crossplane.io/delete-instances\"]]'"
+}
+
+@test "what is not there: where one of that name is instead is told" {
+    run -1 reeve uninstall nothing -n app-team-1
+    says 'reeve uninstall: there is no PackageInstall app-team-1/nothing'
+    run -1 reeve uninstall provider -n app-team-1
+    says 'reeve uninstall: there is no PackageInstall app-team-1/provider
+ClusterPackageInstall provider is another:  reeve uninstall provider --cluster'
+    run -0 reeve uninstall nothing -n app-team-1 --ignore-not-found
+    says ''
+}
+
+@test "who lacks rights is told all of them" {
+    wordpress
+    run -1 reeve uninstall wordpress -n app-team-1 --as vic --delete-instances
+    matches '  patch packageinstalls.packages.crossplane.io "wordpress" in the namespace "app-team-1"'
+    matches '  delete packageinstalls.packages.crossplane.io "wordpress" in the namespace "app-team-1"'
+    shows '[null,null]' bash -c "kubectl get pi wordpress -n app-team-1 -o json | jq -c '[.metadata.deletionTimestamp, .metadata.annotations[\"packages.crossplane.io/delete-instances\"]]'"
+}
+
+@test "a command line that makes no sense" {
+    run -2 reeve uninstall
+    says 'reeve uninstall: which install?
+Run "reeve uninstall --help".'
+    run -2 reeve uninstall a b
+    run -2 reeve uninstall a --cluster -n x
+}
