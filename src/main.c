@@ -18,8 +18,8 @@ struct verb {
 static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);
 
-/* By name. What each is for stands in its page of the manual. */
-/* clang-format off: a line each */
+/* By name, a line each. What each is for stands in its page of the manual. */
+/* clang-format off */
 static const struct verb commands[] = {
     {"agent", agent_run},
     {"check", cli_check},
