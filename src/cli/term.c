@@ -89,6 +89,7 @@ static void talk(const char *who, const char *fmt, va_list args)
         buf_fmt(&said, "%s %s: ", help_program(), who);
     buf_vfmt(&said, fmt, args);
     add_lines(&shown, buf_str(&said));
+    (void)fflush(stdout); /* what was printed before stands before it, in a file of both, too; main tells of an error */
     (void)fwrite(shown.p, 1, shown.n, stderr);
     buf_done(&said);
     buf_done(&shown);
