@@ -168,15 +168,16 @@ static bool keeps(void *ctx, str path)
     return package_file_kind(path) != PACKAGE_FILE_NONE;
 }
 
+static const struct yaml_each_limits yaml_limits = {.bytes = PACKAGE_MAX_UNPACKED,
+                                                    .documents = PACKAGE_MAX_DOCUMENTS,
+                                                    .characters = PACKAGE_MAX_CRD_BYTES,
+                                                    .depth = DEPTH_MAX};
+
 static int emit_file(struct emit *p, const struct oci_file *file, struct err *err)
 {
-    static const struct yaml_each_limits limits = {.bytes = PACKAGE_MAX_UNPACKED,
-                                                   .documents = PACKAGE_MAX_DOCUMENTS,
-                                                   .characters = PACKAGE_MAX_CRD_BYTES,
-                                                   .depth = DEPTH_MAX};
     enum package_file kind = package_file_kind(file->path);
     if (kind == PACKAGE_FILE_YAML)
-        return emit_yaml(p, file->path, file->data, &limits, err);
+        return emit_yaml(p, file->path, file->data, &yaml_limits, err);
     if (file->data.n > (kind == PACKAGE_FILE_TEXT ? UI_SCHEMA_MAX : ICON_MAX))
         return err_set(err, ERR_TOO_LARGE, "%.*s: has %zu bytes, more than may be", STR(file->path), file->data.n);
     return kind == PACKAGE_FILE_TEXT ? emit_text(p, file->path, file->data, err)
@@ -239,7 +240,17 @@ static int collect(struct task *t, struct oci_build *ret, struct err *err)
     return oci_build_collect(&t->arena, str_cstr(&t->arena, t->request.directory), t->format, ret, err);
 }
 
-/* What a pull of what build would make of it says, word for word. */
+/* The documents of the files that build would join, in the order of the stream: the same as of the stream, but for its author. */
+static int emit_parts(struct emit *p, const struct oci_build *build, struct err *err)
+{
+    size_t index = 0;
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < build->n_parts; i++)
+        code = emit_yaml_part(p, build->files[0].path, &build->parts[i], &index, &yaml_limits, err);
+    return code;
+}
+
+/* What a pull of what build would make of it says. */
 static int open_directory(struct task *t, struct err *err)
 {
     struct oci_build build;
@@ -248,9 +259,12 @@ static int open_directory(struct task *t, struct err *err)
     if (collect(t, &build, err) < 0 || oci_build_measure(&build, &digest, &size, err) < 0)
         return err->code;
     int code = emit_digest(t, &digest, size, err);
-    for (size_t i = 0; code == 0 && i < build.n_files; i++)
+    if (code == 0 && build.n_parts)
+        code = emit_parts(&t->emit, &build, err);
+    for (size_t i = 0; code == 0 && build.n_parts == 0 && i < build.n_files; i++) {
         if (keeps(NULL, build.files[i].path))
             code = emit_file(&t->emit, &build.files[i], err);
+    }
     return code < 0 ? code : emit_end(&t->emit, false, err);
 }
 
@@ -281,7 +295,8 @@ static int build(struct task *t, struct oci_digest *ret, struct err *err)
         return err->code;
     for (size_t i = 0; i < build.n_files; i++)
         bytes += build.files[i].data.n;
-    tell(t, &(struct oci_progress){OCI_STEP_FILES, build.n_files, build.n_files, bytes});
+    size_t n = build.n_parts ? build.n_parts : build.n_files;
+    tell(t, &(struct oci_progress){OCI_STEP_FILES, n, n, bytes});
     return oci_build_image(t->store, &build, &t->ref, ret, err);
 }
 

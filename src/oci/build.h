@@ -21,6 +21,9 @@ struct oci_build {
     enum oci_format format;
     const struct oci_file *files; /* in any order */
     size_t n_files;
+    /* Of an xpkg that was joined: the files its one stream is made of, in that order. For those who tell authors what is where. */
+    const struct oci_file *parts;
+    size_t n_parts;
 };
 
 /* The files of a directory, as a package of this format has them. Hidden files and directories are left out.

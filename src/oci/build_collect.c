@@ -22,6 +22,7 @@ struct walk {
     struct oci_limits limits;
     uint64_t size;
     VEC(struct oci_file) files; /* paths from the root of the walk on */
+    VEC(struct oci_file) parts; /* that were joined */
 };
 
 static int read_file(struct walk *w, int fd, str path, uint64_t size, struct err *err)
@@ -119,30 +120,40 @@ static bool is_part(str path)
            (str_has_suffix(path, S(".yaml")) || str_has_suffix(path, S(".yml")));
 }
 
-/* One stream of all: each file is a document of its own, or several. */
-static void append(struct buf *out, str data)
+/* One stream of all: each file is a document of its own, or several. What may only stand at the beginning of a stream is cut off or
+ * refused, so that a file means the same alone and among others. */
+static int append(struct walk *w, struct buf *out, const struct oci_file *file, struct err *err)
 {
-    if (data.n == 0)
-        return;
-    if (!str_has_prefix(data, S("---")))
+    struct oci_file part = *file;
+    if (str_has_prefix(part.data, S("\xef\xbb\xbf")))
+        part.data = str_from(part.data, 3);
+    if (str_has_prefix(part.data, S("%")))
+        return err_set(err, ERR_INVALID, "%.*s: begins with a directive of YAML: a package has none", STR(part.path));
+    if (part.data.n == 0)
+        return 0;
+    *vec_push(w->arena, &w->parts) = part;
+    if (!str_has_prefix(part.data, S("---")))
         buf_add_str(out, S("---\n"));
-    buf_add_str(out, data);
-    if (data.p[data.n - 1] != '\n')
+    buf_add_str(out, part.data);
+    if (part.data.p[part.data.n - 1] != '\n')
         buf_add_char(out, '\n');
+    return 0;
 }
 
-static void join(struct walk *w)
+static int join(struct walk *w, struct err *err)
 {
     struct buf stream = {.arena = w->arena};
+    int code = 0;
     for (int round = 0; round < 2; round++) /* who it is comes first */
         vec_each(&w->files, file)
         {
-            if (is_part(file->path) && str_eq(file->path, S(META_FILE)) == (round == 0))
-                append(&stream, file->data);
+            if (code == 0 && is_part(file->path) && str_eq(file->path, S(META_FILE)) == (round == 0))
+                code = append(w, &stream, file, err);
         }
     w->files.n = 0;
     if (stream.n)
         *vec_push(w->arena, &w->files) = (struct oci_file){S(PACKAGE_FILE), buf_str(&stream)};
+    return code;
 }
 
 static int collect_xpkg(struct walk *w, int fd, struct err *err)
@@ -160,8 +171,7 @@ static int collect_xpkg(struct walk *w, int fd, struct err *err)
             return 0;
         }
     }
-    join(w);
-    return 0;
+    return join(w, err);
 }
 
 int oci_build_collect(struct arena *a, const char *path, enum oci_format format, struct oci_build *ret, struct err *err)
@@ -178,6 +188,7 @@ int oci_build_collect(struct arena *a, const char *path, enum oci_format format,
         return err_set(err, ERR_INVALID, "%s: there is nothing to build a package from", path);
     if (w.files.n)
         qsort(w.files.p, w.files.n, sizeof(*w.files.p), by_path);
-    *ret = (struct oci_build){.format = format, .files = w.files.p, .n_files = w.files.n};
+    *ret = (struct oci_build){
+        .format = format, .files = w.files.p, .n_files = w.files.n, .parts = w.parts.p, .n_parts = w.parts.n};
     return 0;
 }

@@ -54,7 +54,9 @@ int emit_manifest(struct emit *p, const struct emit_image *image, struct err *er
 
 struct documents {
     struct emit *emit;
-    str path;
+    str path, file; /* file: what the path is made of; empty: nothing else */
+    size_t first;   /* index of the first document */
+    size_t n;       /* of documents, so far */
 };
 
 static int emit_document(void *ctx, size_t index, const struct json *document, struct err *err)
@@ -62,21 +64,42 @@ static int emit_document(void *ctx, size_t index, const struct json *document, s
     struct documents *d = ctx;
     struct buf *b = &d->emit->pending;
     begin_file(d->emit, d->path, "index");
-    buf_add_uint(b, index);
+    buf_add_uint(b, d->first + index);
+    if (d->file.n) {
+        buf_add_str(b, S(",\"file\":"));
+        json_encode_str(b, d->file);
+    }
     buf_add_str(b, S(",\"document\":"));
     json_encode(b, document, 0);
     buf_add_char(b, '}');
-    d->emit->files += index == 0;
+    d->emit->files += d->first + index == 0;
+    d->n = index + 1;
     return end_line(d->emit, err);
+}
+
+static int emit_documents(struct documents *d, str text, const struct yaml_each_limits *limits, struct err *err)
+{
+    int code = yaml_decode_each(text, limits, emit_document, d, err);
+    if (code == ERR_BAD_REQUEST) /* whoever wrote the package has to mend it */
+        code = err->code = ERR_INVALID;
+    return code < 0 && code != ERR_IO ? err_wrap(err, "%.*s", STR(d->file.n ? d->file : d->path)) : code;
 }
 
 int emit_yaml(struct emit *p, str path, str text, const struct yaml_each_limits *limits, struct err *err)
 {
-    struct documents d = {p, path};
-    int code = yaml_decode_each(text, limits, emit_document, &d, err);
-    if (code == ERR_BAD_REQUEST) /* whoever wrote the package has to mend it */
-        code = err->code = ERR_INVALID;
-    return code < 0 && code != ERR_IO ? err_wrap(err, "%.*s", STR(path)) : code;
+    struct documents d = {.emit = p, .path = path};
+    return emit_documents(&d, text, limits, err);
+}
+
+int emit_yaml_part(struct emit *p, str path, const struct oci_file *part, size_t *index,
+                   const struct yaml_each_limits *limits, struct err *err)
+{
+    struct documents d = {.emit = p, .path = path, .file = part->path, .first = *index};
+    struct yaml_each_limits left = *limits;
+    left.documents -= *index;
+    int code = emit_documents(&d, part->data, &left, err);
+    *index += d.n;
+    return code;
 }
 
 int emit_text(struct emit *p, str path, str text, struct err *err)

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "oci/image.h"
 #include "oci/request.h"
 #include "oci/source.h"
 #include "json/yaml.h"
@@ -30,6 +31,9 @@ int emit_progress(struct emit *p, const struct oci_progress *progress, struct er
 int emit_manifest(struct emit *p, const struct emit_image *image, struct err *err);
 /* A line for each document of it. */
 int emit_yaml(struct emit *p, str path, str text, const struct yaml_each_limits *limits, struct err *err);
+/* A line for each document of one of the files that a stream is made of; they say which. *index counts those of the stream. */
+int emit_yaml_part(struct emit *p, str path, const struct oci_file *part, size_t *index,
+                   const struct yaml_each_limits *limits, struct err *err);
 int emit_text(struct emit *p, str path, str text, struct err *err);
 int emit_base64(struct emit *p, str path, str bytes, struct err *err);
 /* The last line, all of them written. is_known: the reader has said that it has the rest. */

@@ -17,6 +17,7 @@
  *   {"path":".registry/app.yaml","index":0,"document":{…}}         a YAML document; index counts those of its file
  *   {"path":".registry/ui-schema.yaml","text":"…"}
  *   {"path":".registry/icon.svg","base64":"…"}
+ *   {"path":"package.yaml","index":7,"file":"crds/x.yaml","document":{…}}    of a directory: where the author has it
  *   {"end":{"files":N,"lines":N,"bytes":N,"sha256":"…"}}          last, about all bytes before it; callers never see it
  *
  * The lines come from a process that has read hostile bytes: they are JSON and within limits, and nothing more is known of them.

@@ -111,8 +111,9 @@ static int push_document(struct push *p, const struct oci_document *document, st
         return err_set(err, ERR_INVALID, "indexes inside indexes go too deep");
     if (oci_manifest_parse(&a, document->bytes, document->media_type, &m, err) < 0)
         return err->code;
-    int code = m.type == OCI_MANIFEST ? put_blob(p, &m.config, err) : 0;
     p->of += m.type == OCI_MANIFEST ? m.n_layers : 0;
+    tell(p);
+    int code = m.type == OCI_MANIFEST ? put_blob(p, &m.config, err) : 0;
     for (size_t i = 0; code == 0 && i < m.n_layers; i++) {
         struct oci_document child;
         if (m.type == OCI_MANIFEST) {

@@ -215,6 +215,31 @@ static void xpkg_of_many(void **state)
     assert_int_equal(base, 0);
 }
 
+/* What the stream is made of is told file by file, for messages: in its order, and what each means alone it means in it. */
+static void xpkg_in_parts(void **state)
+{
+    struct place *p = *state;
+    struct oci_build build;
+    struct err err;
+    ptrdiff_t base;
+    write_file(p, "tree/crds/b.yaml", "\xef\xbb\xbfkind: B");
+    write_file(p, "tree/a.yml", "kind: A\n");
+    write_file(p, "tree/crossplane.yaml", "kind: Provider\n");
+    must_build(p, "tree", OCI_FORMAT_XPKG);
+    assert_string_equal(listed(p, &base), "package.yaml=---\nkind: Provider\n---\nkind: A\n---\nkind: B\n");
+    assert_int_equal(oci_build_collect(&p->arena, path_of(p, "tree"), OCI_FORMAT_XPKG, &build, &err), 0);
+    assert_int_equal(build.n_files, 1);
+    assert_int_equal(build.n_parts, 3);
+    assert_true(str_eq(build.parts[0].path, S("crossplane.yaml")));
+    assert_true(str_eq(build.parts[1].path, S("a.yml")));
+    assert_true(str_eq(build.parts[2].path, S("crds/b.yaml")));
+    assert_true(str_eq(build.parts[2].data, S("kind: B")));
+    write_file(p, "tree/crds/c.yaml", "%YAML 1.1\n---\nkind: C\n");
+    assert_int_equal(oci_build_collect(&p->arena, path_of(p, "tree"), OCI_FORMAT_XPKG, &build, &err), ERR_INVALID);
+    assert_true(
+        str_has_suffix(str_of(err.msg), S(": crds/c.yaml: begins with a directive of YAML: a package has none")));
+}
+
 static void refused(struct place *p, const char *tree, int code, const char *why)
 {
     struct oci_digest digest;
@@ -276,8 +301,15 @@ static void paths_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(registry),         TEST(measured),     TEST(same_tree_same_image), TEST(long_paths),
-        TEST(xpkg_of_one_file), TEST(xpkg_of_many), TEST(trees_that_are_none),  TEST(paths_that_are_none),
+        TEST(registry),
+        TEST(measured),
+        TEST(same_tree_same_image),
+        TEST(long_paths),
+        TEST(xpkg_of_one_file),
+        TEST(xpkg_of_many),
+        TEST(xpkg_in_parts),
+        TEST(trees_that_are_none),
+        TEST(paths_that_are_none),
     };
     return cmocka_run_group_tests_name("build", tests, NULL, NULL);
 }
