@@ -22,17 +22,16 @@ struct moving {
 
 /* ---- How far it has come. ---- */
 
+/* Files are told when they all are read. There may always be another layer: an index is pushed manifest by manifest. */
 static void see(void *ctx, const struct oci_progress *now)
 {
     struct moving *m = ctx;
-    m->steps[0].state = PROGRESS_RUNNING;
+    bool is_over = now->step == OCI_STEP_FILES;
+    m->steps[0].state = is_over ? PROGRESS_DONE : PROGRESS_RUNNING;
+    m->steps[1].state = is_over ? PROGRESS_RUNNING : PROGRESS_AHEAD;
     m->steps[0].at = now->at;
     m->steps[0].of = now->of;
     m->steps[0].bytes = now->bytes;
-    if (now->at == now->of) {
-        m->steps[0].state = PROGRESS_DONE;
-        m->steps[1].state = PROGRESS_RUNNING;
-    }
     progress_show(&m->progress);
 }
 

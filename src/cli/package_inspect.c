@@ -194,7 +194,7 @@ static void print_rights(const struct inspection *s)
         const struct package_dependency *d = &p->dependencies[i];
         str kinds = str_eq(d->plural, S("*")) ? S("all kinds") : d->plural;
         if (i == 0)
-            buf_add_str(s->out, S("  controller, where they are installed:\n"));
+            buf_add_str(s->out, S("  controller, on what it depends on, once that is installed:\n"));
         planning_add_wrapped(s->out, &lines, STYLE_PLAIN,
                              str_fmt(s->arena, "all verbs on %.*s of %.*s", STR(kinds), STR(d->group)));
     }

@@ -5,11 +5,9 @@
 
 #include <stdlib.h>
 
-enum { METADATA_ALWAYS = 2 }; /* members that are there even without an app.yaml: version and permissionScope */
+enum { METADATA_ALWAYS = 2 }; /* members that every package has: version and permissionScope */
 
-#define APP_FILE ".registry/app.yaml"
 #define INSTALL_FILE ".registry/install.yaml"
-#define STREAM_FILE "package.yaml"
 
 /* ---- Which file. ---- */
 
@@ -43,7 +41,7 @@ static struct lint_finding place(const struct package *p, str message)
     if (begins_with_file(message, &f.file, &f.message) || p == NULL)
         return f;
     if (str_has_prefix(message, S("Deployment: ")))
-        f.file = p->format == PACKAGE_FORMAT_XPKG ? S(STREAM_FILE) : S(INSTALL_FILE);
+        f.file = p->format == PACKAGE_FORMAT_XPKG ? p->path : S(INSTALL_FILE);
     else
         f.file = file_of_crd(p, message);
     return f;
@@ -83,8 +81,7 @@ static void check_install(struct lint *l, const struct package *p)
 
 static void warn(struct findings *f, const struct package *p, const char *text)
 {
-    bool is_stream = p->format == PACKAGE_FORMAT_XPKG;
-    findings_add(f, (str){0}, "%s: %s", is_stream ? STREAM_FILE : APP_FILE, text);
+    findings_add(f, (str){0}, "%.*s: %s", STR(p->path), text);
 }
 
 static void check_description(const struct package *p, struct findings *f)
@@ -114,7 +111,7 @@ static void check_use(const struct package *p, struct findings *f)
         const struct package_dependency *d = &p->dependencies[i];
         str name = str_fmt(f->arena, "%.*s.%.*s", STR(d->plural), STR(d->group));
         if (package_find_crd(p, name))
-            findings_add(f, (str){0}, APP_FILE ": dependsOn: %.*s: is the package's own", STR(d->text));
+            findings_add(f, (str){0}, "%.*s: dependsOn: %.*s: is the package's own", STR(p->path), STR(d->text));
     }
 }
 
@@ -135,9 +132,11 @@ void package_lint(struct arena *a, const struct package *p, struct lint *ret)
     *ret = (struct lint){.arena = a};
     check_install(ret, p);
     add_all(ret, p, true, &p->warnings);
-    if (p->findings.list.n == 0 || json_len(&p->metadata) > METADATA_ALWAYS)
+    /* What was not read because something else is wrong is not missing. */
+    if (p->path.n && (p->findings.list.n == 0 || json_len(&p->metadata) > METADATA_ALWAYS))
         check_description(p, &own);
-    check_use(p, &own);
+    if (p->findings.list.n == 0)
+        check_use(p, &own);
     add_all(ret, p, true, &own);
     if (ret->list.n)
         qsort(ret->list.p, ret->list.n, sizeof *ret->list.p, by_place);

@@ -131,9 +131,11 @@ static int read_file(struct load *l, const struct content_line *line, str path, 
         l->has_xpkg = true;
     else
         l->has_registry = true;
-    if (!is_path_fine(l, path))
+    str file = json_get_text(&line->json, S("file")); /* where the author has it */
+    file = role == PACKAGE_ROLE_STREAM && file.n ? file : path;
+    if (!is_path_fine(l, path) || !is_path_fine(l, file))
         return 0;
-    struct load_document d = {path, v, line->offset, line->bytes};
+    struct load_document d = {file, v, line->offset, line->bytes};
     if (role == PACKAGE_ROLE_ICON)
         describe_icon(&l->describe, path, json_text(v));
     else if (role == PACKAGE_ROLE_UI_SCHEMA)
@@ -285,6 +287,7 @@ static int load_all(struct load *l, struct content *content, const struct oci_re
     if (code < 0)
         return code;
     check_format(l);
+    l->package->path = str_dup(l->keep, l->has_xpkg ? l->meta : l->app);
     load_crds_end(l);
     set_identity(l, reference);
     finish_metadata(l);

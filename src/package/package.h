@@ -46,6 +46,7 @@ struct package {
     str family;              /* "repo:name" */
     enum package_format format;
     enum package_scope scope;
+    str path; /* of the file that says so: ".registry/app.yaml", "package.yaml"; empty: there is none */
     /* Title, overview, readme, maintainers, icons, …: what records show, at most PACKAGE_MAX_METADATA bytes as JSON. */
     struct json metadata;
     const struct package_crd *crds; /* by name */
