@@ -39,6 +39,12 @@ void client_reply_done(struct client_reply *r);
 /* Asks, as often as makes sense, and waits for the answer, whatever its status. An error: there was none. */
 int client_ask(struct client *c, const struct client_request *request, struct client_reply *ret, struct err *err);
 
+/* The same in two steps: between them the thread does something else. Of the request only the target is copied. Every asking must
+ * end: NULL has nothing to end, and ret may be NULL when nobody wants the answer any more. */
+struct client_asking;
+struct client_asking *client_ask_begin(struct client *c, const struct client_request *request);
+int client_ask_end(struct client_asking *asking, struct client_reply *ret, struct err *err);
+
 /* For client.c: the inbox is not empty; and everybody who waits is told that the client was stopped. */
 void client_waits_arrive(struct loop_work *w);
 void client_waits_stop(struct client *c);
@@ -57,14 +63,18 @@ struct client_listing {
     const struct client_ref *ref;
     const struct client_list_options *options;
     const struct client_taker *taker;
-    void *ctx;          /* of the taker */
-    uint32_t limit;     /* of a page; 0: none */
-    str version, next;  /* next: the token of the page to come; empty: that was all */
-    size_t bytes, most; /* of all pages; most 0: any number of them */
+    void *ctx;                   /* of the taker */
+    uint32_t limit;              /* of a page; 0: none */
+    str version, next;           /* next: the token of the page to come; empty: that was all */
+    size_t bytes, most;          /* of all pages; most 0: any number of them */
+    struct client_asking *ahead; /* for the page after the one at work; NULL: nobody has asked yet */
+    str ahead_next;              /* its token */
 };
 
 /* Hands a page over to the taker; ERR_EXPIRED when it is none of this list. No other effects. */
 int client_listing_take(struct client_listing *l, const struct client_reply *reply, struct err *err);
+/* Which page comes next, if that can be told without reading the items; else empty. Pure. */
+str client_listing_peek(struct arena *a, str body);
 
 /* ---- Paths (path.c). ---- */
 

@@ -2,6 +2,12 @@
 /*
  * All pages of a list are one revision of it. Between two of them the server may have forgotten that revision (410 Expired); then
  * what there is of the list is worth nothing and it begins anew, in the end as one large page, which cannot expire.
+ *
+ * Servers say which page comes next before they say what is in this one. So the next is asked for before this one is read, and the
+ * server makes it meanwhile:
+ *
+ *   server   page 1 │ page 2 │ page 3 │
+ *   client          │ page 1 │ page 2 │ page 3
  */
 #include "client/client.h"
 
@@ -13,7 +19,7 @@
 
 enum { PAGE = 500, ROUNDS = 3 };
 
-static void make_target(struct buf *b, const struct client_listing *l)
+static void make_target(struct buf *b, const struct client_listing *l, str next)
 {
     client_path(b, l->ref);
     client_query(b, S("labelSelector"), l->options->label_selector);
@@ -23,7 +29,7 @@ static void make_target(struct buf *b, const struct client_listing *l)
         (void)snprintf(limit, sizeof limit, "%u", l->limit);
         client_query(b, S("limit"), str_of(limit));
     }
-    client_query(b, S("continue"), l->next);
+    client_query(b, S("continue"), next);
 }
 
 /* Items of built-in kinds come without apiVersion and kind: the list stands for them. */
@@ -71,32 +77,70 @@ int client_listing_take(struct client_listing *l, const struct client_reply *rep
     return take_items(l, items, err);
 }
 
-static int take_page(struct client *c, struct client_listing *l, struct err *err)
+enum { HEAD = 8 * 1024 }; /* bytes in which a list has told all but its items */
+
+str client_listing_peek(struct arena *a, str body)
+{
+    str head = str_upto(body, HEAD < body.n ? HEAD : body.n);
+    ptrdiff_t at = str_find(head, S("\"items\":"));
+    struct json list;
+    if (at < 0)
+        return (str){0};
+    str text = str_fmt(a, "%.*s\"items\":null}", (int)at, head.p);
+    if (json_decode(a, text, NULL, NULL, &list, NULL) < 0)
+        return (str){0};
+    return json_text(json_dig(&list, "metadata.continue"));
+}
+
+static struct client_asking *ask_page(struct client *c, const struct client_listing *l, str next)
 {
     struct buf target = {.arena = l->arena};
-    struct client_reply reply CLIENT_REPLY_SCOPE = {0};
-    make_target(&target, l);
+    make_target(&target, l, next);
     struct client_request request = {.method = S("GET"),
                                      .target = buf_str(&target),
                                      .accept = l->options->metadata_only ? S(ACCEPT_METADATA) : (str){0}};
-    int code = client_ask(c, &request, &reply, err);
-    return code < 0 ? code : client_listing_take(l, &reply, err);
+    return client_ask_begin(c, &request);
+}
+
+/* What was asked for ahead counts if it is the page that is wanted. */
+static struct client_asking *begin_page(struct client *c, struct client_listing *l)
+{
+    struct client_asking *ahead = l->ahead;
+    l->ahead = NULL;
+    if (ahead && str_eq(l->ahead_next, l->next))
+        return ahead;
+    client_ask_end(ahead, NULL, NULL);
+    return ask_page(c, l, l->next);
+}
+
+static int take_page(struct client *c, struct client_listing *l, struct err *err)
+{
+    struct client_reply reply CLIENT_REPLY_SCOPE = {0};
+    int code = client_ask_end(begin_page(c, l), &reply, err);
+    if (code < 0)
+        return code;
+    l->ahead_next =
+        reply.status == 200 ? str_dup(l->kept, client_listing_peek(l->arena, buf_str(&reply.body))) : (str){0};
+    if (l->ahead_next.n)
+        l->ahead = ask_page(c, l, l->ahead_next);
+    return client_listing_take(l, &reply, err);
 }
 
 static int take_pages(struct client *c, struct client_listing *l, struct err *err)
 {
+    int code = 0;
     l->next = (str){0};
     l->bytes = 0;
     if (l->taker->begin)
         l->taker->begin(l->ctx);
     do {
-        int code = take_page(c, l, err);
-        if (code < 0)
-            return code;
-        if (l->arena != l->kept)
+        code = take_page(c, l, err);
+        if (code == 0 && l->arena != l->kept)
             arena_reset(l->arena);
-    } while (l->next.n);
-    return 0;
+    } while (code == 0 && l->next.n);
+    client_ask_end(l->ahead, NULL, NULL);
+    l->ahead = NULL;
+    return code;
 }
 
 static int take_list(struct client *c, struct client_listing *l, struct err *err)

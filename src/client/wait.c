@@ -191,30 +191,78 @@ static bool enter(struct client *c, struct wait *list, size_t n)
     return is_open;
 }
 
-static void wait_for(struct client *c, struct wait *list, size_t n)
+/* Hands them over; the crowd stays where it is until wait_end. */
+static void wait_begin(struct client *c, struct crowd *crowd, struct wait *list, size_t n)
 {
-    struct crowd crowd = {.left = n};
-    if (sem_init(&crowd.over, 0, 0))
+    *crowd = (struct crowd){.left = n};
+    if (sem_init(&crowd->over, 0, 0))
         abort();
     for (size_t i = 0; i < n; i++) {
         struct wait *w = &list[i];
         w->client = c;
-        w->crowd = &crowd;
+        w->crowd = crowd;
         w->pause = (struct loop_timer){.fn = attempt, .ctx = w};
         w->reply->status = 0;
         if (w->request.total_ns == 0)
             w->request.total_ns = LIMIT_NS;
     }
-    if (enter(c, list, n)) {
-        int rc;
-        while ((rc = sem_wait(&crowd.over)) < 0 && errno == EINTR)
-            ;
-        assert(rc == 0);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            err_set(list[i].err, ERR_UNAVAILABLE, "the client was stopped");
-    }
-    (void)sem_destroy(&crowd.over);
+    if (enter(c, list, n))
+        return;
+    for (size_t i = 0; i < n; i++)
+        err_set(list[i].err, ERR_UNAVAILABLE, "the client was stopped");
+    (void)sem_post(&crowd->over);
+}
+
+static void wait_end(struct crowd *crowd)
+{
+    int rc;
+    while ((rc = sem_wait(&crowd->over)) < 0 && errno == EINTR)
+        ;
+    assert(rc == 0);
+    (void)sem_destroy(&crowd->over);
+}
+
+static void wait_for(struct client *c, struct wait *list, size_t n)
+{
+    struct crowd crowd;
+    wait_begin(c, &crowd, list, n);
+    wait_end(&crowd);
+}
+
+struct client_asking {
+    struct crowd crowd;
+    struct wait wait;
+    struct client_reply reply;
+    struct err err;
+    struct arena arena;
+};
+
+struct client_asking *client_ask_begin(struct client *c, const struct client_request *request)
+{
+    struct client_asking *asking = calloc(1, sizeof *asking);
+    if (asking == NULL)
+        abort();
+    asking->wait = (struct wait){.request = *request, .reply = &asking->reply, .err = &asking->err};
+    asking->wait.request.target = str_dup(&asking->arena, request->target);
+    wait_begin(c, &asking->crowd, &asking->wait, 1);
+    return asking;
+}
+
+int client_ask_end(struct client_asking *asking, struct client_reply *ret, struct err *err)
+{
+    if (asking == NULL)
+        return 0;
+    wait_end(&asking->crowd);
+    int code = asking->reply.status ? 0 : (int)asking->err.code;
+    if (err && code < 0)
+        *err = asking->err;
+    if (ret)
+        *ret = asking->reply;
+    else
+        client_reply_done(&asking->reply);
+    arena_done(&asking->arena);
+    free(asking);
+    return code;
 }
 
 int client_ask(struct client *c, const struct client_request *request, struct client_reply *ret, struct err *err)

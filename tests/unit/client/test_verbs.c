@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "client/inside.h"
 #include "object/object.h"
 #include "world.h"
 
@@ -474,7 +475,44 @@ static void lists_are_taken_item_by_item(void **state)
     e.version = S("c"); /* and may have enough of them */
     assert_int_equal(run(w, &e, do_list_each), ERR_CONFLICT);
     assert_text(names_of(&e.arena, &e.ret), ":: v1:ConfigMap:a v1:ConfigMap:b ");
-    assert_int_equal(fake_count(w->fake, "GET", ""), 2);
+    assert_int_equal(fake_count(w->fake, "GET", ""), 3); /* the last page was on its way */
+    arena_done(&e.arena);
+}
+
+static void the_next_page_is_known_from_the_head(void **state)
+{
+    struct world *w = *state;
+    struct arena *a = &w->arena;
+    assert_text(client_listing_peek(a, S("{\"metadata\":{\"continue\":\"t\"},\"items\":[{\"a\":1}]}")), "t");
+    assert_text(client_listing_peek(a, S("{\"metadata\":{\"continue\":\"\\\"items\\\":\"},\"items\":[")), "\"items\":");
+    assert_text(client_listing_peek(a, S("{\"metadata\":{},\"items\":[{\"metadata\":{\"continue\":\"t\"}}]}")), "");
+    assert_text(client_listing_peek(a, S("{\"items\":[],\"metadata\":{\"continue\":\"t\"}}")), "");
+    assert_text(client_listing_peek(a, S("{\"metadata\":{\"continue\":\"t\"")), "");
+    assert_text(client_listing_peek(a, S("nonsense \"items\":")), "");
+    assert_text(client_listing_peek(a, (str){0}), "");
+}
+
+/* A server that tells of the next page behind the items, or tells of another one there. */
+static void a_page_that_was_not_the_next_is_left_alone(void **state)
+{
+    struct world *w = *state;
+    struct errand e = {.ref = {&configmaps, S("x"), {0}, {0}}, .list = {.limit = 2}};
+    static const char *const firsts[] = {
+        "{\"items\":[{\"metadata\":{\"name\":\"p\"}}],\"metadata\":{\"resourceVersion\":\"6\",\"continue\":\"6.0.2\"}}",
+        "{\"metadata\":{\"resourceVersion\":\"6\",\"continue\":\"wrong\"},\"items\":[{\"metadata\":{\"name\":\"p\"}}],"
+        "\"metadata\":{\"resourceVersion\":\"6\",\"continue\":\"6.0.2\"}}",
+    };
+    fill(w);
+    assert_int_equal(run(w, &e, do_list_each), 0); /* the tokens of its pages are 6.0.2 and 6.0.4 */
+    for (size_t i = 0; i < 2; i++) {
+        fake_fault(w->fake, &(struct fake_fault){.type = FAKE_ANSWER,
+                                                 .prefix = S(MAPS "?limit=2"),
+                                                 .times = 1,
+                                                 .status = 200,
+                                                 .body = str_of(firsts[i])});
+        assert_int_equal(run(w, &e, do_list_each), 0);
+        assert_text(names_of(&e.arena, &e.ret), ":: v1:ConfigMap:p v1:ConfigMap:c v1:ConfigMap:d v1:ConfigMap:e ");
+    }
     arena_done(&e.arena);
 }
 
@@ -536,6 +574,8 @@ int main(void)
         TEST(lists_are_fetched_page_by_page),
         TEST(lists_are_taken_item_by_item),
         TEST(lists_begin_anew_when_they_expire),
+        TEST(the_next_page_is_known_from_the_head),
+        TEST(a_page_that_was_not_the_next_is_left_alone),
         TEST(lists_that_make_no_sense_are_refused),
         TEST(custom_objects_keep_what_they_say),
     };
