@@ -9,6 +9,8 @@ static const struct client_resource kinds[] = {
         CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false),
 };
 
+enum { PAGE = 4000 }; /* objects: some 3 MB. Small pages cost the server more than the objects on them */
+
 /* One list on its way into the index. */
 struct loading {
     struct authz_index *index;
@@ -88,28 +90,8 @@ static int load(struct command *c, enum authz_kind kind, str namespace, struct a
     static const struct client_taker taker = {begin, put};
     struct loading loading = {.index = index, .kind = kind};
     struct client_ref ref = {.resource = &kinds[kind], .namespace = kinds[kind].namespaced ? namespace : (str){0}};
-    return client_list_each(c->session.client, &ref, NULL, &taker, &loading, err);
-}
-
-static bool count_binding(void *ctx, const struct authz_grant *grant)
-{
-    (void)grant;
-    ++*(size_t *)ctx;
-    return true;
-}
-
-static bool count_role(void *ctx, const struct authz_role *role)
-{
-    (void)role;
-    ++*(size_t *)ctx;
-    return true;
-}
-
-static void count(struct rights *r)
-{
-    r->n_roles = r->n_bindings = 0;
-    authz_visit_roles(r->index, count_role, &r->n_roles);
-    authz_visit_bindings(r->index, count_binding, &r->n_bindings);
+    struct client_list_options options = {.limit = PAGE};
+    return client_list_each(c->session.client, &ref, &options, &taker, &loading, err);
 }
 
 int rights_load_kinds(struct command *c, unsigned which, str namespace, struct rights *r, struct err *err)
@@ -127,8 +109,6 @@ int rights_load_kinds(struct command *c, unsigned which, str namespace, struct r
             code = load(c, order[i], namespace, r->index, err);
     if (code < 0)
         return err_wrap(err, "read roles and bindings");
-    r->namespace = namespace;
-    count(r);
     return 0;
 }
 
@@ -141,22 +121,6 @@ int rights_load(struct command *c, str namespace, struct rights *ret, struct err
     else
         *ret = r;
     return code;
-}
-
-int rights_load_rest(struct command *c, struct rights *r, struct err *err)
-{
-    if (r->namespace.n == 0)
-        return 0;
-    need(c, AUTHZ_ROLE, (str){0});
-    need(c, AUTHZ_ROLE_BINDING, (str){0});
-    int code = load(c, AUTHZ_ROLE, (str){0}, r->index, err);
-    if (code == 0)
-        code = load(c, AUTHZ_ROLE_BINDING, (str){0}, r->index, err);
-    if (code < 0)
-        return err_wrap(err, "read roles and bindings of other namespaces");
-    r->namespace = (str){0};
-    count(r);
-    return 0;
 }
 
 void rights_done(struct rights *r)

@@ -12,14 +12,10 @@
 
 struct rights {
     struct authz_index *index;
-    size_t n_roles, n_bindings;
-    str namespace; /* whose Roles and RoleBindings it has besides the kinds of the cluster; empty: those of all */
 };
 
 /* All ClusterRoles and ClusterRoleBindings; Roles and RoleBindings of a namespace, or of all (empty). */
 int rights_load(struct command *c, str namespace, struct rights *ret, struct err *err);
-/* Of all other namespaces, too, after rights_load of one: near misses are everywhere. */
-int rights_load_rest(struct command *c, struct rights *r, struct err *err);
 /* Only some of them (which: 1 << AUTHZ_CLUSTER_ROLE and so on), into what there is already; the zero value is nothing yet. rights_done even when
  * it fails. */
 int rights_load_kinds(struct command *c, unsigned which, str namespace, struct rights *r, struct err *err);

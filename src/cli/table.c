@@ -10,8 +10,19 @@ enum { GAP = 3 };
 static str visible(struct arena *a, str cell)
 {
     struct buf text = {.arena = a};
+    if (cli_is_visible(cell))
+        return cell;
     cli_add_visibly(&text, cell);
-    return text.n == cell.n ? cell : buf_str(&text);
+    return buf_str(&text);
+}
+
+void cli_table_reserve(struct table *t, size_t rows)
+{
+    size_t n = arena_array_size(rows, t->columns);
+    if (t->cells.n || n <= t->cells.cap)
+        return;
+    t->cells.p = arena_alloc(t->arena, arena_array_size(n, sizeof *t->cells.p));
+    t->cells.cap = n;
 }
 
 void cli_table_add_cells(struct table *t, const struct table_cell *cells)

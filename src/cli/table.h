@@ -23,6 +23,8 @@ struct table {
     VEC(struct table_cell) cells; /* row by row; the first row has the names of the columns */
 };
 
+/* Makes room for so many rows, for tables that may be large. */
+void cli_table_reserve(struct table *t, size_t rows);
 /* As many cells as there are columns. What a terminal would obey is shown instead. */
 void cli_table_add(struct table *t, const str *cells);
 void cli_table_add_cells(struct table *t, const struct table_cell *cells);

@@ -12,3 +12,14 @@ void cli_add_visibly(struct buf *b, str text)
             buf_add_char(b, (char)c);
     }
 }
+
+/* 0xc2 begins the control characters of the second set, and some letters: whoever has one is looked at twice. */
+bool cli_is_visible(str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (c < ' ' || c == 0x7f || c == 0xc2)
+            return false;
+    }
+    return true;
+}

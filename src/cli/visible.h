@@ -9,3 +9,5 @@
 
 /* Control characters as \x1b; a line stays one line. */
 void cli_add_visibly(struct buf *b, str text);
+/* Surely nothing of it is shown otherwise. */
+bool cli_is_visible(str text);

@@ -77,6 +77,10 @@ static void print_table(struct command *c, const struct explain_holders *holders
                                             S_INIT("ROLE"), S_INIT("SOURCE"), S_INIT("PACKAGE")};
     struct table t = {.arena = &c->arena, .columns = is_wide ? COLUMNS_WIDE : COLUMNS, .term = &c->term};
     struct buf out = {0};
+    size_t rows = 2; /* names, and the masters */
+    for (size_t i = 0; i < holders->n; i++)
+        rows += holders->list[i].n_paths;
+    cli_table_reserve(&t, rows);
     cli_table_add(&t, names);
     for (size_t i = 0; i < holders->n; i++) {
         const struct explain_holder *h = &holders->list[i];
