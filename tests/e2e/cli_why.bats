@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+# reeve why, on a server with the people of rights.bash. Every command it tells is run, and helps.
+
+load rights.bash
+
+setup_file() { start_rights; }
+
+teardown_file() { stop_server; }
+
+why() { "$REEVE" why "$@"; }
+
+# heal ARGUMENT...: the answer of why is no; the command it tells ($told) is run; then it is a yes.
+heal() {
+    run -1 --separate-stderr why "$@"
+    told=$(sed -n '/^This would make it a yes:$/{n;s/^  //p}' <<<"$output")
+    run -0 bash -c "cd '$SCRATCH' && $told"
+    run -0 why "$@"
+}
+
+# fixes COMMAND ARGUMENT...: and the command is this one.
+fixes() {
+    local expected=$1 told
+    shift
+    heal "$@"
+    [ "$told" = "$expected" ] || { printf 'expected:\n%s\ngot:\n%s\n' "$expected" "$told" >&2 && return 1; }
+}
+
+@test "yes: from the binding to the package" {
+    golden why/yes.txt why ann use widgets -n shop
+    golden why/yes-verbose.txt why ann use widgets -n shop -v
+    LOCALE=C golden why/yes-ascii.txt why ann use widgets -n shop
+    golden why/yes-group.txt why carl use wd/web -n shop --group devs --group others
+    golden why/yes-account.txt why sa/ci/robot use wd -n shop
+    golden why/yes-account.txt why system:serviceaccount:ci:robot use wd -n shop
+    golden why/yes-role.txt why user/wanda use wd/web -n shop
+}
+
+@test "yes: masters need no binding" {
+    golden why/yes-masters.txt why carl delete nodes --group system:masters
+}
+
+@test "no: what comes near" {
+    EXIT=1 golden why/no-elsewhere.txt why bob use widgets -n shop
+    EXIT=1 golden why/no-name.txt why wanda use widgets/db -n shop
+    EXIT=1 golden why/no-verb.txt why vic use widgets -n shop
+    EXIT=1 golden why/no-part.txt why ann get widgets --subresource=status -n shop
+    EXIT=1 golden why/no-path.txt why bob get /nowhere
+}
+
+@test "as a document" {
+    golden why/yes.json why ann use widgets -n shop -o json
+    EXIT=1 golden why/no.json why bob use widgets -n shop -o json
+    EXIT=1 golden why/no.yaml why bob use widgets -n shop -o yaml
+}
+
+@test "quiet: the exit code alone" {
+    run -0 why ann use widgets -n shop -q
+    says ''
+    run -1 why bob use widgets -n shop -q
+    says ''
+}
+
+@test "the command binds the role that fits, or makes one" {
+    fixes 'kubectl create rolebinding db-user-widget-users --clusterrole=widget-users --user=db-user --namespace=shop' \
+        db-user use widgets -n shop
+    fixes 'kubectl create clusterrolebinding wide-widget-viewers --clusterrole=widget-viewers --user=wide' \
+        wide get widgets -A
+    fixes 'kubectl create rolebinding web-widget-users --clusterrole=widget-users --serviceaccount=shop:web --namespace=shop' \
+        sa/shop/web use widgets -n shop
+    fixes 'kubectl create rolebinding ops-widget-viewers --clusterrole=widget-viewers --group=ops --namespace=shop' \
+        group/ops list widgets -n shop
+    fixes 'kubectl create role carl-delete-widgets --verb=delete --resource=widgets.acme.example.com --resource-name=web --namespace=shop && kubectl create rolebinding carl-delete-widgets --role=carl-delete-widgets --user=carl --namespace=shop' \
+        carl delete widgets/web -n shop
+    fixes 'kubectl create role carl-update-widgets --verb=update --resource=widgets.acme.example.com/status --namespace=shop && kubectl create rolebinding carl-update-widgets --role=carl-update-widgets --user=carl --namespace=shop' \
+        carl update widgets --subresource=status -n shop
+    fixes 'kubectl create clusterrole carl-get-nowhere --verb=get --non-resource-url=/nowhere && kubectl create clusterrolebinding carl-get-nowhere --clusterrole=carl-get-nowhere --user=carl' \
+        carl get /nowhere
+}
+
+@test "the command works for what kubectl has no flags for, and for names that a shell would read" {
+    for question in "carl use things.nowhere.example.com -n shop" "carl frobnicate widgets -n shop" "carl impersonate users/ann" \
+        "carl * widgets -n ops" "carl create /post" "carl approve signers.certificates.k8s.io/example.com%2Fx"; do
+        read -ra words <<<"$question"
+        heal "${words[@]}"
+    done
+    for user in "o'hara" 'a b' '$(touch x)' 'http://issuer/#7' '-n' 'ä'; do
+        heal "user/$user" use widgets -n shop
+        [ "$(kubectl auth can-i use widgets -n shop --as "$user")" = yes ]
+    done
+    [ ! -e "$SCRATCH/x" ]
+}
+
+@test "the server agrees: kubectl auth can-i gives the same answers" {
+    local n=0
+    for user in ann bob wanda nobody system:serviceaccount:ci:robot system:kube-scheduler; do
+        for request in 'use widgets/web -n shop' 'get widgets -n ops' 'list widgets -A' 'get pods -n shop' \
+            'create selfsubjectaccessreviews.authorization.k8s.io -A' 'get /healthz' 'get /nowhere' \
+            'get widgets --subresource=status -n shop' 'impersonate users/ann -A'; do
+            # shellcheck disable=SC2086 # words
+            expected=$(kubectl auth can-i $request --as "$user" 2>/dev/null || true)
+            # shellcheck disable=SC2086
+            run why "$user" $request -q
+            case $status in 0) got=yes ;; 1) got=no ;; *) got=$output ;; esac
+            [ "$got" = "${expected%% *}" ] || { echo "$user $request: $got, and the server says $expected" >&2 && return 1; }
+            n=$((n + 1))
+        done
+    done
+    [ $n -eq 54 ]
+}
+
+@test "who may not read roles asks about himself" {
+    golden why/own-yes.txt why wanda use widgets/web -n shop --as wanda
+    grep -q 'Note: you may not read roles and bindings; this is what the server says of yourself.' "$SCRATCH/talk"
+    EXIT=1 golden why/own-no.txt why wanda get widgets/web -n shop --as wanda
+    run -0 --separate-stderr why wanda get /healthz --as wanda
+}
+
+@test "about others, he is told which rights are missing" {
+    run -3 --separate-stderr why ann use widgets -n shop --as wanda
+    [ -z "$output" ]
+    grep -qF 'list clusterrolebindings.rbac.authorization.k8s.io at the cluster scope' <<<"$stderr"
+    grep -qF 'list rolebindings.rbac.authorization.k8s.io in the namespace "shop"' <<<"$stderr"
+}
+
+@test "who may read one namespace only gets an answer for it" {
+    kubectl create clusterrole some-roles --verb=list --resource=clusterroles,clusterrolebindings
+    kubectl create clusterrolebinding some-roles --clusterrole=some-roles --user=auditor
+    kubectl create role roles -n shop --verb=list --resource=roles,rolebindings
+    kubectl create rolebinding roles -n shop --role=roles --user=auditor
+    run -1 --separate-stderr why bob use widgets -n shop --as auditor
+    mentions 'ClusterRole ghost, which does not exist'
+    lacks 'another namespace'
+    [ "$stderr" = 'Note: you may not read the bindings of other namespaces; near misses there are not told.' ]
+}
+
+@test "a command line that makes no sense" {
+    run -2 why ann use
+    run -2 why ann use widgets shop
+    run -2 why sa/robot use widgets
+    mentions '"sa/robot": say sa/NAMESPACE/NAME'
+    run -2 why user/ use widgets
+    run -2 why $'\xff' use widgets
+    run -3 why ann use widgets --kubeconfig "$SCRATCH/none"
+}
