@@ -7,6 +7,7 @@
 #include "manager/manager.h"
 #include "up/up.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static const struct verb commands[] = {
     {"agent", agent_run},
     {"check", cli_check},
     {"clusters", cli_clusters},
+    {"completion", cli_completion},
     {"help", run_help},
     {"install", cli_install},
     {"manager", manager_run},
@@ -66,12 +68,14 @@ static int command_unknown(const char *word)
     return CLI_USAGE;
 }
 
+/* help and version have no pages of their own. */
 static int run_help(int argc, char **argv)
 {
-    const struct help_page *page = help_find(argc > 1 ? argv[1] : "");
-    if (page == NULL)
-        return command_unknown(argv[1]);
-    help_print(page);
+    const char *word = argc > 1 ? argv[1] : "";
+    const struct help_page *page = help_find(word);
+    if (page == NULL && command_find(word) == NULL)
+        return command_unknown(word);
+    help_print(page ? page : help_find(""));
     return CLI_OK;
 }
 
@@ -83,17 +87,24 @@ static int run_version(int argc, char **argv)
     return CLI_OK;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     char help[] = "help", *none[] = {help, NULL};
+    if (argc < 2)
+        return run_help(1, none);
+    if (strcmp(argv[1], "__complete") == 0) /* of the scripts for shells, not of people */
+        return cli_complete(argc - 1, argv + 1);
+    const struct verb *command = command_find(argv[1]);
+    return command ? command->run(argc - 1, argv + 1) : command_unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
     help_set_program(argc > 0 ? argv[0] : "reeve");
-    const struct verb *command = command_find(argc > 1 ? argv[1] : "help");
-    if (!command)
-        return command_unknown(argv[1]);
-    int code = argc > 1 ? command->run(argc - 1, argv + 1) : command->run(1, none);
-    if (fflush(stdout) || ferror(stdout)) { /* a full disk or closed pipe must not look like success */
+    int code = help_is_completion() ? cli_complete(argc, argv) : run(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    if (errno != EPIPE) /* who stopped reading knows */
         perror("reeve: write to standard output");
-        return code ? code : CLI_FAILED;
-    }
-    return code;
+    return code ? code : CLI_FAILED; /* a full disk or closed pipe must not look like success */
 }

@@ -14,6 +14,8 @@ enum cli_exit {
 /* argv[0] is the command's own name. */
 int cli_check(int argc, char **argv);
 int cli_clusters(int argc, char **argv);
+int cli_complete(int argc, char **argv);
+int cli_completion(int argc, char **argv);
 int cli_install(int argc, char **argv);
 int cli_matrix(int argc, char **argv);
 int cli_package(int argc, char **argv);

@@ -5,6 +5,7 @@
 
 /* Set once, before anything else runs. */
 static const char *program = "reeve";
+static bool is_completion;
 
 void help_set_program(const char *argv0)
 {
@@ -12,6 +13,12 @@ void help_set_program(const char *argv0)
     const char *base = slash ? slash + 1 : argv0;
     if (str_has_prefix(str_of(base), S("kubectl-")))
         program = "kubectl reeve";
+    is_completion = str_has_prefix(str_of(base), S("kubectl_complete-"));
+}
+
+bool help_is_completion(void)
+{
+    return is_completion;
 }
 
 const char *help_program(void)

@@ -38,5 +38,7 @@ void help_print(const struct help_page *page);
 
 /* What this program is called: from argv[0] of main, "reeve" until then. */
 void help_set_program(const char *argv0);
+/* It is what kubectl asks for completion: kubectl_complete-reeve. */
+bool help_is_completion(void);
 /* "reeve", "kubectl reeve" */
 const char *help_program(void);

@@ -98,6 +98,10 @@ struct client_config_args {
 int client_config_load(struct arena *a, const struct client_config_args *args, struct client_config *ret,
                        struct err *err);
 
+/* The contexts there are to choose from, in no order; those of the files that args name. */
+int client_config_contexts(struct arena *a, const struct client_config_args *args, const str **ret, size_t *ret_n,
+                           struct err *err);
+
 /* Splits a server's URL into is_tls, host, port and base_path, and sets server. ERR_INVALID if it is not https, or http to a
  * loopback address, or has a user and password in it. */
 int client_config_set_server(struct arena *a, str url, struct client_config *c, struct err *err);

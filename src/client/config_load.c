@@ -120,6 +120,23 @@ static int take_pod(struct arena *a, const struct client_config_args *args, stru
 
 /* ---- All of it. ---- */
 
+int client_config_contexts(struct arena *a, const struct client_config_args *args, const str **ret, size_t *ret_n,
+                           struct err *err)
+{
+    struct kubeconfig k KUBECONFIG_SCOPE = {.arena = a};
+    VEC(str) names = {0};
+    size_t at = 0;
+    str name;
+    void *context;
+    if (add_files(&k, args, err) < 0)
+        return err->code;
+    while (map_next(&k.contexts, &at, &name, &context))
+        *vec_push(a, &names) = str_dup(a, name);
+    *ret = names.p;
+    *ret_n = names.n;
+    return 0;
+}
+
 static int find(struct arena *a, const struct client_config_args *args, bool in_pod, struct client_config *ret,
                 struct err *err)
 {

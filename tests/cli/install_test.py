@@ -3,6 +3,7 @@
 """What "make install" puts where, and that it works there, and after it was moved.
 
 usage: install_test.py MESON BUILD-FOLDER PREFIX REEVE REEVE-FETCH   (the last two only so that they are built)"""
+import glob
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from reeve_server import Tap  # noqa: E402
 
 MESON, BUILD, PREFIX = sys.argv[1:4]
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 APP = 'title: WordPress\nversion: "1.0"\n'
 
 
@@ -40,11 +42,17 @@ class Tests:
         assert code == 0, text
         found = {os.path.relpath(os.path.join(path, name), self.root) for path, _, names in os.walk(self.folder + '/root')
                  for name in names}
-        assert found == {'bin/reeve', 'libexec/reeve/reeve-fetch'}, found
+        pages = {os.path.basename(path)[:-len('.scd')] for path in glob.glob(os.path.join(SOURCE, 'man', '*.scd'))}
+        assert 'reeve.1' in pages, pages
+        wanted = {'bin/reeve', 'libexec/reeve/reeve-fetch'}
+        wanted |= {'bin/kubectl-reeve', 'bin/kubectl_complete-reeve', 'share/bash-completion/completions/reeve',
+                   'share/fish/vendor_completions.d/reeve.fish', 'share/zsh/site-functions/_reeve'}
+        wanted |= {'share/man/man1/' + page for page in pages}
+        assert found == wanted, (found - wanted, wanted - found)
 
     def it_finds_its_child(self):
         code, text = self.build_package(self.root)
-        assert code == 0 and text.startswith('docker.io/acme/wordpress@sha256:'), (code, text)
+        assert code == 0 and text.splitlines()[-1].startswith('docker.io/acme/wordpress@sha256:'), (code, text)
 
     def it_was_moved(self):
         moved, link = os.path.join(self.folder, 'moved'), os.path.join(self.folder, 'link')
