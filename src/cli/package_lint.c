@@ -136,7 +136,8 @@ int package_lint_files(int argc, char **argv)
 {
     struct linting l = {.command = {.name = "package lint",
                                     .takes = TAKES_TIMEOUT,
-                                    .timeout_ns = PACKAGE_TIMEOUT_SECONDS * INT64_C(1000000000)}};
+                                    .timeout_ns = PACKAGE_TIMEOUT_SECONDS * INT64_C(1000000000)},
+                        .images = {.is_quick = true}};
     const struct flag flags[] = {
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &l.output, .words = outputs},
         {.name = "strict", .kind = FLAG_YES, .into = &l.is_strict},

@@ -160,6 +160,7 @@ int package_source_open(struct command *c, const struct package_flags *flags, co
     if (name_image(c, what, tag, &s, err) < 0 || package_request(c, flags, &request, err) < 0)
         return err->code;
     request.op = s.is_directory ? OCI_OPEN : OCI_PULL;
+    request.is_quick = flags->is_quick;
     request.policy = FETCH_IF_NOT_PRESENT;
     request.reference = s.reference;
     request.directory = s.is_directory ? str_of(what) : (str){0};

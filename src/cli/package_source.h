@@ -20,6 +20,7 @@ struct package_flags {
     str auth_file; /* a docker config.json; empty: none */
     str ca_file;   /* empty: the system's */
     flag_texts mirrors, ports;
+    bool is_quick; /* no flag: the command has no use for the digest of a directory */
 };
 
 /* Their rows in the table of a command; man/parts/package.scd describes them. */

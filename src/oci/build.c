@@ -126,7 +126,8 @@ static int write_files(struct oci_sink sink, const struct oci_build *build, stru
 static int pack(struct layer *y, const struct oci_build *build, struct err *err)
 {
     gz_header header = {.os = GZIP_UNKNOWN_OS};
-    if (deflateInit2(&y->gzip, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK ||
+    if (deflateInit2(&y->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) !=
+            Z_OK ||
         deflateSetHeader(&y->gzip, &header) != Z_OK)
         abort(); /* out of memory */
     int code = write_files((struct oci_sink){take_tar, y}, build, err);

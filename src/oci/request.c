@@ -58,6 +58,8 @@ void oci_request_encode(struct buf *b, const struct oci_request *r)
     add_texts(b, "have", r->have.p, r->have.n);
     if (r->tells)
         buf_add_str(b, S(",\"progress\":true"));
+    if (r->is_quick)
+        buf_add_str(b, S(",\"quick\":true"));
     buf_add_str(b, S(",\"ports\":["));
     for (size_t i = 0; i < r->ports.n; i++)
         buf_fmt(b, i ? ",%u" : "%u", r->ports.p[i]);
@@ -122,6 +124,7 @@ int oci_request_decode(struct arena *a, str text, struct oci_request *ret, struc
         !take_lists(a, &o, &r))
         return err_set(err, ERR_BAD_REQUEST, "read request: it makes no sense");
     r.tells = json_true(json_get(&o, S("progress")));
+    r.is_quick = json_true(json_get(&o, S("quick")));
     r.op = (enum oci_op)op;
     r.policy = (enum fetch_policy)policy;
     *ret = r;

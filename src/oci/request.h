@@ -35,6 +35,9 @@ struct oci_request {
     VEC(uint16_t) ports; /* that may be connected to besides 443 and the registry's own */
     int64_t timeout_ns;
     bool tells; /* how far it has come, meanwhile */
+    bool
+        is_quick; /* OCI_OPEN: who asks has no use for the digest of the image, which is most of the work. Then there is no size, and
+                    * the digest is one of the files */
 };
 
 /* ---- How far it has come: {"progress":{"step":"layers","at":1,"of":3,"bytes":4096}}, before all other lines. ---- */

@@ -12,11 +12,13 @@
  *                               annotations, body
  *   --- findings                what is wrong with it, a line each; absent: nothing must be
  *   --- warnings                what was left out; absent: not looked at
+ *   --- lint                    what an author is told, as reeve package lint prints it: FILE: what is wrong
  *   --- error                   why it cannot be read at all
  *
  *   --- pod ACCOUNT NAMESPACE   of the package above, checked by package_check_pod; with findings as above */
 #include "cases/bytes.h"
 #include "package/files.h"
+#include "package/lint.h"
 #include "package/package.h"
 #include "package/pod.h"
 #include "json/base64.h"
@@ -305,6 +307,26 @@ static void expect_texts(struct round *r, const struct case_section *s, const st
     case_expect(r->file, s, buf_str(&b));
 }
 
+static void expect_lint(struct round *r, const struct case_section *s)
+{
+    struct buf b = {.arena = r->file->arena};
+    struct lint lint;
+    if (!is_loaded(r, s))
+        return;
+    r->are_findings_seen = true; /* they are among them */
+    package_lint(r->file->arena, r->package, &lint);
+    size_t wrong = lint.more, warnings = 0;
+    vec_each(&lint.list, it)
+    {
+        buf_fmt(&b, "%.*s%s%s%.*s\n", STR(it->file), it->file.n ? ": " : "", it->is_warning ? "warning: " : "",
+                STR(it->message));
+        *(it->is_warning ? &warnings : &wrong) += 1;
+    }
+    if (lint.wrong + lint.warnings != wrong + warnings)
+        case_fail(r->file, s, "%zu and %zu were counted", lint.wrong, lint.warnings);
+    case_expect(r->file, s, buf_str(&b));
+}
+
 static void expect_error(struct round *r, const struct case_section *s)
 {
     load(r);
@@ -317,6 +339,8 @@ static void expect(struct round *r, const struct case_section *s)
         expect_model(r, s);
     } else if (str_eq(s->name, S("crd"))) {
         expect_crd(r, s);
+    } else if (str_eq(s->name, S("lint"))) {
+        expect_lint(r, s);
     } else if (str_eq(s->name, S("error"))) {
         expect_error(r, s);
     } else if (str_eq(s->name, S("warnings"))) {
