@@ -6,7 +6,7 @@ ARGS ?=
 TIME ?= 60
 TARGET ?=
 
-.PHONY: help need setup build run test test-kubernetes lint fuzz bench install format clean
+.PHONY: help need need-run setup build run test test-kubernetes lint fuzz bench install format clean
 .DEFAULT_GOAL := build
 
 help:
@@ -25,14 +25,20 @@ help:
 need:
 	@tools/setup --check >/dev/null 2>&1 || tools/setup
 
+# What building and running take is less than what tests do.
+need-run:
+	@tools/setup --run --check >/dev/null 2>&1 || tools/setup --run
+
 setup:
 	@tools/setup
 
-build: need
+build: need-run
 	@test -f build/build.ninja || meson setup build --prefix '$(PREFIX)'
 	@ninja -C build
 
-run: build
+run: need-run
+	@test -f build/build.ninja || meson setup build --prefix '$(PREFIX)' >/dev/null
+	@ninja -C build reeve reeve-fetch
 	@$(if $(ARGS),build/reeve $(ARGS),REEVE=build/reeve examples/tour.sh)
 
 test: need
