@@ -6,20 +6,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Words by their first letter would be faster to find, but there are few of them and they are short. */
-static const struct {
+/* Words of YAML 1.1. */
+struct word {
+    str text;
     enum yaml_scalar_type type;
     bool truth;
     const char *number; /* of YAML_FLOAT */
-    const char *words;  /* each between blanks */
-} words[] = {
-    {YAML_BOOL, true, NULL, " y Y yes Yes YES true True TRUE on On ON "},
-    {YAML_BOOL, false, NULL, " n N no No NO false False FALSE off Off OFF "},
-    {YAML_NULL, false, NULL, " ~ null Null NULL "},
-    {YAML_FLOAT, false, ".nan", " .nan .NaN .NAN "},
-    {YAML_FLOAT, false, ".inf", " .inf .Inf .INF +.inf +.Inf +.INF "},
-    {YAML_FLOAT, false, "-.inf", " -.inf -.Inf -.INF "},
 };
+
+/* clang-format off */
+#define YES(word) {S_INIT(word), YAML_BOOL, true, NULL}
+#define NO(word) {S_INIT(word), YAML_BOOL, false, NULL}
+#define NOTHING(word) {S_INIT(word), YAML_NULL, false, NULL}
+#define NUMBER(word, number) {S_INIT(word), YAML_FLOAT, false, number}
+
+static const struct word words[] = {
+    YES("y"), YES("Y"), YES("yes"), YES("Yes"), YES("YES"), YES("true"), YES("True"), YES("TRUE"),
+    YES("on"), YES("On"), YES("ON"),
+    NO("n"), NO("N"), NO("no"), NO("No"), NO("NO"), NO("false"), NO("False"), NO("FALSE"),
+    NO("off"), NO("Off"), NO("OFF"),
+    NOTHING("~"), NOTHING("null"), NOTHING("Null"), NOTHING("NULL"),
+    NUMBER(".nan", ".nan"), NUMBER(".NaN", ".nan"), NUMBER(".NAN", ".nan"),
+    NUMBER(".inf", ".inf"), NUMBER(".Inf", ".inf"), NUMBER(".INF", ".inf"),
+    NUMBER("+.inf", ".inf"), NUMBER("+.Inf", ".inf"), NUMBER("+.INF", ".inf"),
+    NUMBER("-.inf", "-.inf"), NUMBER("-.Inf", "-.inf"), NUMBER("-.INF", "-.inf"),
+};
+/* clang-format on */
 
 enum { WORD_MAX = 5 }; /* "false" */
 
@@ -31,16 +43,12 @@ const char *yaml_scalar_name(enum yaml_scalar_type type)
 
 static bool find_word(str text, struct yaml_scalar *ret)
 {
-    char padded[WORD_MAX + 3];
     if (text.n == 0) {
         *ret = (struct yaml_scalar){.type = YAML_NULL};
         return true;
     }
-    if (text.n > WORD_MAX || memchr(text.p, ' ', text.n) || memchr(text.p, '\0', text.n))
-        return false;
-    (void)snprintf(padded, sizeof padded, " %.*s ", STR(text));
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strstr(words[i].words, padded) == NULL)
+    for (size_t i = 0; text.n <= WORD_MAX && i < sizeof words / sizeof *words; i++) {
+        if (text.p[0] != words[i].text.p[0] || !str_eq(text, words[i].text)) /* most differ in the first letter */
             continue;
         ret->type = words[i].type;
         ret->value = words[i].number              ? json_str(str_of(words[i].number))
