@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the parts of reeve install: what is asked for (install.c), the object (install_write.c), the waiting (install_wait.c).
+/* What: the parts of reeve install: what is asked for (install.c), the object (install_write.c), the waiting (install_wait.c,
+ *       install_events.c).
  * Owns: nothing; everything lives as long as the command.
  * Threads: the main thread.
  * Errors: as command.h. */
@@ -27,6 +28,13 @@ struct install {
 struct json cli_install_object(struct install *i);
 /* Makes the object be as it was asked for; object and done are set. */
 int cli_install_write(struct install *i, struct err *err);
+struct install_events {
+    VEC(str) seen;
+    bool is_over;
+};
+
+/* With -v: those that were not told yet, above the progress. */
+void cli_install_tell_events(struct install *i, struct install_events *e, struct progress *progress);
 /* Until it is ready, is refused, takes too long, or a signal comes: told; returns the exit code. */
 int cli_install_wait(struct install *i);
 /* "reeve install acme/wordpress:1.1 -n app-team-1": the command that does this, of that package, in that place. */

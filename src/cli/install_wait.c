@@ -23,6 +23,7 @@ struct waiting {
     struct progress progress;
     struct installs_wait wait;
     struct installs_state state;
+    struct install_events events;
     str told; /* the last trouble, in the arena of the command */
     bool is_unheard_told;
 };
@@ -255,6 +256,8 @@ static int wait_on(struct waiting *w)
         if (news == INSTALLS_FAILED || news == INSTALLS_GONE)
             return fail(w, news, &err);
         show(w);
+        if (news != INSTALLS_NOTHING)
+            cli_install_tell_events(w->i, &w->events, &w->progress);
         int code = judge(w);
         if (code >= 0)
             return code;

@@ -290,7 +290,7 @@ int cli_uninstall(int argc, char **argv)
     struct uninstall u = {
         .c = {.name = "uninstall",
               .takes = TAKES_SERVER | TAKES_NAMESPACE | TAKES_TIMEOUT,
-              .timeout_ns = MINUTES * 60 * second},
+              .timeout_ns = 60 * second * MINUTES},
         .target.dialect = &dialect_packages,
         .is_waiting = true,
     };

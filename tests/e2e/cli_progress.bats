@@ -40,6 +40,12 @@ SH
     echo "sh $SCRATCH/play"
 }
 
+# looked_at NAME: an install that a controller has looked at: whatever time a test takes, nobody misses one.
+looked_at() {
+    "$REEVE" install "acme/$1:1.0" -n sea -q
+    $(play) "$1" '{"observedGeneration": %G, "conditions": []}'
+}
+
 # condition TYPE STATUS REASON MESSAGE
 condition() {
     printf '{"type": "%s", "status": "%s", "reason": "%s", "message": "%s", "observedGeneration": %%G, "lastTransitionTime": "2026-01-01T00:00:00Z"}' "$@"
@@ -56,6 +62,7 @@ and somebody has to run "reeve manager" there'
 
 @test "on a terminal each step is drawn as it comes" {
     with_kinds
+    looked_at wordpress
     local act unpacked crds
     act=$(play)
     unpacked=$(condition Unpacked True Unpacked "sha256:0123456789abcdef, 40 CRDs")
@@ -72,6 +79,7 @@ and somebody has to run "reeve manager" there'
 
 @test "in a C locale and a narrow window, too" {
     export LC_ALL=C
+    looked_at narrow
     local act
     act=$(play)
     run -130 terminal --columns 40 \
@@ -86,9 +94,22 @@ and somebody has to run "reeve manager" there'
     run -0 kubectl get packageinstall idle -n sea
 }
 
+@test "with -v its Events are told, each once and above the progress" {
+    local uid event
+    looked_at idle
+    uid=$(kubectl get packageinstall idle -n sea -o 'jsonpath={.metadata.uid}')
+    event='{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "idle.%s"}, "involvedObject": {"kind": "PackageInstall", "namespace": "sea", "name": "idle", "uid": "'$uid'"}, "reason": "Granted", "message": "%s", "type": "Normal"}'
+    printf "$event" 1 'admins: get on blogs' | kubectl create -n sea -f -
+    printf "$event" 2 'viewers: list on blogs' >"$SCRATCH/event"
+    run -130 terminal --when 'admins' "kubectl create -n sea -f $SCRATCH/event; kubectl annotate pi idle -n sea a=b" --when 'viewers' ^C \
+        -- "$REEVE" install acme/idle:1.0 -n sea --wait -v
+    golden install/events.txt
+}
+
 @test "in time it must be ready" {
+    kubectl delete packageinstall idle -n sea
     run -1 "$REEVE" install acme/idle:1.0 -n sea --wait --timeout 100ms
-    says 'packageinstall.packages.crossplane.io/idle unchanged
+    says 'packageinstall.packages.crossplane.io/idle created
 reeve install: PackageInstall sea/idle is not ready in time: nobody seems to work on it
 It goes on by itself.
 wait for it:   reeve install acme/idle:1.0 -n sea --wait
@@ -109,9 +130,8 @@ kind: PackageInstall
 metadata: {name: old, namespace: sea, finalizers: [packages.crossplane.io/uninstall]}
 spec: {package: 'acme/old:1.0'}
 YAML
-    run -130 terminal --columns 60 \
-        --when 'package' "$act old '{\"conditions\": [$(condition Synced False Uninstalling 'deleting 3 blogs (3 in sea)')]}'" \
-        --when '3 blogs' ^C -- "$REEVE" uninstall old -n sea --delete-instances
+    $act old "{\"conditions\": [$(condition Synced False Uninstalling 'deleting 3 blogs (3 in sea)')]}"
+    run -130 terminal --columns 60 --when '3 blogs' ^C -- "$REEVE" uninstall old -n sea --delete-instances
     golden uninstall/interrupted.txt
     run -0 terminal --columns 60 \
         --when '3 blogs' "$act old '{\"conditions\": [$(condition Synced False Uninstalling 'taking back CRDs and roles')]}'" \
