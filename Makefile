@@ -5,8 +5,10 @@ DESTDIR ?=
 ARGS ?=
 TIME ?= 60
 TARGET ?=
+RELEASES ?= https://reeve.dev/releases
 
-.PHONY: help need need-run setup build run test test-kubernetes lint fuzz bench install format clean
+.PHONY: help need need-run setup build run test test-kubernetes lint fuzz bench install uninstall format clean
+.PHONY: release release-static deb image krew sbom tarball
 .DEFAULT_GOAL := build
 
 help:
@@ -20,7 +22,13 @@ help:
 	@echo 'make fuzz      every fuzz target for TIME=60 seconds, or only TARGET=name'
 	@echo 'make bench     all benchmarks, release build'
 	@echo 'make install   into PREFIX=/usr/local, below DESTDIR'
-	@echo 'make clean     remove all build folders'
+	@echo 'make uninstall remove what that installed'
+	@echo 'make deb       dist/reeve_VERSION_ARCH.deb, for the release of Debian this is'
+	@echo 'make tarball   dist/reeve-VERSION-linux-ARCH.tar.gz, as static as can be, and dist/SHA256SUMS'
+	@echo 'make image     dist/reeve-VERSION-image.tar, an OCI image, by buildah'
+	@echo 'make krew      dist/reeve.yaml, to install "kubectl reeve"; the tarball is to be published below RELEASES=https://…'
+	@echo 'make sbom      dist/sbom.spdx.json, what the programs are made of'
+	@echo 'make clean     remove all build folders and dist'
 
 need:
 	@tools/setup --check >/dev/null 2>&1 || tools/setup
@@ -63,5 +71,33 @@ install: build
 	@meson configure build -Dprefix='$(PREFIX)'
 	@DESTDIR='$(DESTDIR)' meson install -C build
 
+uninstall:
+	@test ! -f build/build.ninja || ninja -C build uninstall
+
+# Packages: see packaging/README.md. The programs of both folders differ in how they are linked.
+release: need
+	@test -f build-release/build.ninja || meson setup build-release --prefix /usr
+	@ninja -C build-release
+
+release-static: need
+	@test -f build-static/build.ninja || meson setup build-static --prefix /usr -Dstatic=true
+	@ninja -C build-static
+
+deb: release
+	@packaging/deb build-release dist
+	@lintian --fail-on error,warning dist/reeve_*.deb
+
+image: release
+	@packaging/image build-release dist
+
+tarball: release-static
+	@packaging/tarball build-static dist
+
+krew: tarball
+	@packaging/krew dist '$(RELEASES)'
+
+sbom: release
+	@packaging/sbom.py build-release dist/sbom.spdx.json
+
 clean:
-	rm -rf build build-asan-gcc build-asan-clang build-tsan build-lint build-fuzz .cache
+	rm -rf dist build-release build-static build build-asan-gcc build-asan-clang build-tsan build-lint build-fuzz .cache

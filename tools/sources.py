@@ -25,6 +25,7 @@ def script_files(root):
     found = [path for path in ('Makefile', 'meson.build', 'meson_options.txt', '.ci/run')
              if os.path.exists(os.path.join(root, path))]
     found += [path for path in walk(root, CODE_FOLDERS) if path.endswith(('meson.build', '.py', '.sh', '.bats'))]
+    found += [path for path in walk(root, ['packaging']) if '/debian/' not in path and not path.endswith('.md')]
     return found + walk(root, ['tools'])
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What "make install" puts where, and that it works there, and after it was moved.
 
-usage: install_test.py MESON BUILD-FOLDER PREFIX REEVE REEVE-FETCH   (the last two only so that they are built)"""
+usage: install_test.py MESON BUILD-FOLDER PREFIX SOURCE-FOLDER"""
 import glob
 import os
 import shutil
@@ -13,8 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'server'))
 from reeve_server import Tap  # noqa: E402
 
-MESON, BUILD, PREFIX = sys.argv[1:4]
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+MESON, BUILD, PREFIX, SOURCE = sys.argv[1:5]
 APP = 'title: WordPress\nversion: "1.0"\n'
 
 
@@ -48,6 +47,8 @@ class Tests:
         wanted |= {'bin/kubectl-reeve', 'bin/kubectl_complete-reeve', 'share/bash-completion/completions/reeve',
                    'share/fish/vendor_completions.d/reeve.fish', 'share/zsh/site-functions/_reeve'}
         wanted |= {'share/man/man1/' + page for page in pages}
+        wanted |= {'lib/systemd/system/%s.service' % unit for unit in ('reeve', 'reeve-agent@', 'reeve-manager')}
+        wanted |= {'share/doc/reeve/' + name for name in ('CHANGELOG.md', 'INSTALL.md', 'LICENSE', 'README.md')}
         assert found == wanted, (found - wanted, wanted - found)
 
     def it_finds_its_child(self):
