@@ -106,6 +106,21 @@ and somebody has to run "reeve manager" there'
     golden install/events.txt
 }
 
+@test "the server may go away and come back meanwhile" {
+    cat >"$SCRATCH/restart" <<'SH'
+bats_require_minimum_version() { :; }
+. "$1/server.bash"
+PORT=$(sed -n 's|.*server: *"*https://127.0.0.1:\([0-9]*\).*|\1|p' "$KUBECONFIG")
+stop_process "$(server_pid)"
+launch_server --no-controllers
+SH
+    looked_at patient
+    run -1 terminal --when 'Deployment' "bash $SCRATCH/restart $BATS_TEST_DIRNAME" \
+        --when 'Deployment' "$(play) patient '{\"conditions\": [$(condition Synced False CRDConflict 'CRD blogs.acme: exists already')]}'" \
+        -- "$REEVE" install acme/patient:1.0 -n sea --wait
+    golden install/restart.txt
+}
+
 @test "in time it must be ready" {
     kubectl delete packageinstall idle -n sea
     run -1 "$REEVE" install acme/idle:1.0 -n sea --wait --timeout 100ms
