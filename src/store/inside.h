@@ -23,7 +23,7 @@ struct store_view {
     struct store_state state;
     const char *low, *high; /* of the map: all that was ever read is between them */
     size_t touched;         /* bytes of it that became part of our memory since the kernel was told to forget them */
-    uintptr_t last;         /* where something was read last, in steps of what comes with it */
+    uintptr_t mapped[1024]; /* what that was, in steps of what comes at once; each has one place */
 };
 
 /* Also again, after store_view_close: cursors that stand in the view of before notice. */

@@ -7,7 +7,8 @@
  * from the kernel's cache.
  *
  * Those megabytes are not of what was read: for each page that is missing the kernel maps all of its neighbours that it has at
- * hand. Of values of a few kilobytes, read in no order, that is ten times as much. And they are dropped from the lowest to the
+ * hand. Of values of a few kilobytes, read in no order, that is ten times as much. But what is mapped already is not mapped again: a
+ * list goes by namespaces through what was written by the hour, and comes to the same neighbours over and over. And they are dropped from the lowest to the
  * highest ever read, not only where something was read since: the writer thread maps pages as well, the more when it gives up
  * history. */
 #include "store/inside.h"
@@ -48,7 +49,18 @@ static void count(struct store_view *v, size_t bytes)
     uintptr_t from = (uintptr_t)v->low & ~page, to = ((uintptr_t)v->high + page) & ~page;
     (void)madvise((void *)from, to - from, MADV_DONTNEED);
     v->touched = 0;
-    v->last = 0;
+    memset(v->mapped, 0, sizeof v->mapped);
+}
+
+/* False when it is known to be mapped since the last time all was dropped. Of two parts that share a place the later one counts
+ * again: better too often than too rarely. */
+static bool is_new(struct store_view *v, uintptr_t part)
+{
+    uintptr_t *place = &v->mapped[part % (sizeof v->mapped / sizeof *v->mapped)];
+    if (*place == part)
+        return false;
+    *place = part;
+    return true;
 }
 
 static void touch(struct store_view *v, const char *p, size_t n)
@@ -60,8 +72,9 @@ static void touch(struct store_view *v, const char *p, size_t n)
         v->low = p;
     if (v->high == NULL || p + n > v->high)
         v->high = p + n;
-    size_t parts = last - first + (first != v->last);
-    v->last = last;
+    size_t parts = 0;
+    for (uintptr_t part = first; part <= last; part++)
+        parts += is_new(v, part);
     count(v, parts * AROUND);
 }
 
