@@ -26,6 +26,8 @@ enum authz_kind {
 };
 
 struct authz_index *authz_index_new(void);
+/* One that is filled, asked and dropped as a whole: quicker, and what is replaced or deleted keeps its room until then. */
+struct authz_index *authz_index_new_growing(void);
 void authz_index_free(struct authz_index *ix);
 /* Adds or replaces a Role, ClusterRole, RoleBinding or ClusterRoleBinding (told by its "kind"). One of another API group is
  * refused and changes nothing; without an apiVersion it is taken for one of RBAC. */

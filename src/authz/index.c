@@ -37,13 +37,48 @@ static bool is_namespaced(enum authz_kind kind)
     return kind == AUTHZ_ROLE || kind == AUTHZ_ROLE_BINDING;
 }
 
-struct authz_index *authz_index_new(void)
+/* ---- Memory. ---- */
+
+void *index_alloc(struct authz_index *ix, size_t size)
+{
+    void *p = ix->only_grows ? arena_zalloc(&ix->arena, size) : calloc(1, size);
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+void index_release(const struct authz_index *ix, void *p)
+{
+    if (!ix->only_grows)
+        free(p);
+}
+
+void *index_resize(struct authz_index *ix, void *p, size_t old, size_t size)
+{
+    p = ix->only_grows ? arena_realloc(&ix->arena, p, old, size) : realloc(p, size);
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+static struct authz_index *new_index(bool only_grows)
 {
     struct authz_index *ix = calloc(1, sizeof *ix);
     if (ix == NULL)
         abort();
+    ix->only_grows = only_grows;
     ix->cluster = index_ref_scope(ix, (str){0});
     return ix;
+}
+
+struct authz_index *authz_index_new(void)
+{
+    return new_index(false);
+}
+
+struct authz_index *authz_index_new_growing(void)
+{
+    return new_index(true);
 }
 
 /* ---- Places of roles. ---- */
@@ -72,7 +107,7 @@ static struct place *get_place(struct authz_index *ix, enum authz_kind kind, str
         index_unref_scope(ix, scope);
         return p;
     }
-    p = index_new_named(offsetof(struct place, name), name, hash_place(kind, scope, name));
+    p = index_new_named(ix, offsetof(struct place, name), name, hash_place(kind, scope, name));
     p->scope = scope;
     p->kind = (uint8_t)kind;
     table_add(&ix->places, &p->node);
@@ -85,16 +120,16 @@ static void drop_place_if_unused(struct authz_index *ix, struct place *p)
         return;
     table_remove(&ix->places, &p->node);
     index_unref_scope(ix, p->scope);
-    free(p);
+    index_release(ix, p);
 }
 
 /* ---- Roles. ---- */
 
-static void free_body(struct body *b)
+static void free_body(const struct authz_index *ix, struct body *b)
 {
     if (b)
         arena_done(&b->overflow);
-    free(b);
+    index_release(ix, b);
 }
 
 static const struct json *keep(struct arena *a, const struct json *v)
@@ -124,9 +159,7 @@ static struct body *new_body(struct authz_index *ix, const struct json *object, 
     const char *start = ix->scratch.at;
     fill_body(&ix->scratch, object, rules, &measured);
     size_t size = chunk == ix->scratch.chunk ? (size_t)(ix->scratch.at - start) : 0;
-    b = calloc(1, offsetof(struct body, room) + size);
-    if (b == NULL)
-        abort();
+    b = index_alloc(ix, offsetof(struct body, room) + size);
     b->overflow = (struct arena){.at = b->room, .end = b->room + size};
     fill_body(&b->overflow, object, rules, b);
     return b;
@@ -142,7 +175,7 @@ static int put_role(struct authz_index *ix, enum authz_kind kind, const struct j
     struct place *p = get_place(ix, kind, namespace, object_name(object));
     struct body *former = p->body;
     p->body = new_body(ix, object, rules);
-    free_body(former); /* last: the object may borrow texts of the role it replaces */
+    free_body(ix, former); /* last: the object may borrow texts of the role it replaces */
     p->body->role.kind = kind;
     p->body->role.namespace = scope_name(p->scope);
     p->body->role.name = place_name(p);
@@ -154,7 +187,7 @@ static bool delete_role(struct authz_index *ix, enum authz_kind kind, const stru
     struct place *p = find_place(ix, kind, scope, name);
     if (p == NULL || p->body == NULL)
         return false;
-    free_body(p->body);
+    free_body(ix, p->body);
     p->body = NULL;
     drop_place_if_unused(ix, p);
     return true;
@@ -189,7 +222,7 @@ static bool delete_binding(struct authz_index *ix, const struct scope *scope, st
     b->place->refs--;
     drop_place_if_unused(ix, b->place);
     index_unref_scope(ix, b->scope);
-    free(b);
+    index_release(ix, b);
     return true;
 }
 
@@ -248,7 +281,7 @@ static int put_binding(struct authz_index *ix, enum authz_kind kind, const struc
     }
     struct scope *scope = index_ref_scope(ix, namespace);
     size_t head = offsetof(struct authz_binding, links) + n * sizeof(struct link);
-    struct authz_binding *b = index_new_named(head, name, hash_binding(scope, name));
+    struct authz_binding *b = index_new_named(ix, head, name, hash_binding(scope, name));
     b->scope = scope;
     b->n_links = (uint32_t)n;
     b->name_at = (uint32_t)head;
@@ -323,7 +356,16 @@ static void free_nodes(struct table *t)
             next = node->next;
             free(node);
         }
-    table_done(t);
+}
+
+static void free_links(struct authz_index *ix)
+{
+    for (struct node *n = NULL; (n = table_next(&ix->subjects, n));)
+        if (((struct subject *)n)->n_cluster > 1)
+            free(((struct subject *)n)->cluster.many);
+    for (struct node *n = NULL; (n = table_next(&ix->holders, n));)
+        if (n->n > 1)
+            free(((struct holder *)n)->links.many);
 }
 
 void authz_index_free(struct authz_index *ix)
@@ -331,18 +373,16 @@ void authz_index_free(struct authz_index *ix)
     if (ix == NULL)
         return;
     for (struct node *n = NULL; (n = table_next(&ix->places, n));)
-        free_body(((struct place *)n)->body);
-    for (struct node *n = NULL; (n = table_next(&ix->subjects, n));)
-        if (((struct subject *)n)->n_cluster > 1)
-            free(((struct subject *)n)->cluster.many);
-    for (struct node *n = NULL; (n = table_next(&ix->holders, n));)
-        if (n->n > 1)
-            free(((struct holder *)n)->links.many);
-    free_nodes(&ix->bindings);
-    free_nodes(&ix->holders);
-    free_nodes(&ix->subjects);
-    free_nodes(&ix->places);
-    free_nodes(&ix->scopes);
+        free_body(ix, ((struct place *)n)->body);
+    if (!ix->only_grows)
+        free_links(ix);
+    struct table *tables[] = {&ix->bindings, &ix->holders, &ix->subjects, &ix->places, &ix->scopes};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (!ix->only_grows)
+            free_nodes(tables[i]);
+        table_done(tables[i]);
+    }
     arena_done(&ix->scratch);
+    arena_done(&ix->arena);
     free(ix);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: the inside of struct authz_index, for index*.c and decide.c only.
- * Owns: see each structure; everything is on the heap and freed when nothing refers to it any more.
+ * Owns: see each structure; everything is on the heap and freed when nothing refers to it any more, or in one arena.
  * Threads: one writer or many readers.
  * Errors: none; running out of memory aborts.
  *
@@ -120,7 +120,16 @@ struct authz_index {
     struct table scopes, places, subjects, holders, bindings;
     struct scope *cluster;
     struct arena scratch; /* to measure roles in */
+    bool only_grows;      /* then all structures are in the arena, and go with it */
+    struct arena arena;
 };
+
+/* Zeroed. */
+void *index_alloc(struct authz_index *ix, size_t size);
+/* Takes NULL. */
+void index_release(const struct authz_index *ix, void *p);
+/* p may be NULL; else it has old bytes. */
+void *index_resize(struct authz_index *ix, void *p, size_t old, size_t size);
 
 static inline str scope_name(const struct scope *s)
 {
@@ -150,7 +159,7 @@ static inline struct link *const *links_of(const struct links *list, size_t n)
 /* ---- Subjects (index_subject.c). ---- */
 
 /* A structure of `head` bytes with a copy of the name at its end; the node's n is its length. */
-void *index_new_named(size_t head, str name, uint32_t hash);
+void *index_new_named(struct authz_index *ix, size_t head, str name, uint32_t hash);
 uint32_t index_mix(uint32_t a, uint32_t b);
 
 struct scope *index_find_scope(const struct authz_index *ix, str name);

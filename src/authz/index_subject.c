@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-void *index_new_named(size_t head, str name, uint32_t hash)
+void *index_new_named(struct authz_index *ix, size_t head, str name, uint32_t hash)
 {
-    char *p = calloc(1, head + name.n + 4); /* not less than a structure with its padding */
-    if (p == NULL || name.n > UINT32_MAX)
+    if (name.n > UINT32_MAX)
         abort();
+    char *p = index_alloc(ix, head + name.n + 4); /* not less than a structure with its padding */
     if (name.n)
         memcpy(p + head, name.p, name.n);
     *(struct node *)(void *)p = (struct node){NULL, hash, (uint32_t)name.n};
@@ -38,7 +38,7 @@ struct scope *index_ref_scope(struct authz_index *ix, str name)
 {
     struct scope *s = index_find_scope(ix, name);
     if (s == NULL) {
-        s = index_new_named(offsetof(struct scope, name), name, (uint32_t)hash_str(name));
+        s = index_new_named(ix, offsetof(struct scope, name), name, (uint32_t)hash_str(name));
         table_add(&ix->scopes, &s->node);
     }
     s->refs++;
@@ -50,7 +50,7 @@ void index_unref_scope(struct authz_index *ix, struct scope *s)
     if (--s->refs)
         return;
     table_remove(&ix->scopes, &s->node);
-    free(s);
+    index_release(ix, s);
 }
 
 /* ---- Subjects and holders. ---- */
@@ -75,7 +75,7 @@ static struct subject *ref_subject(struct authz_index *ix, bool is_group, str na
 {
     struct subject *s = index_find_subject(ix, is_group, name);
     if (s == NULL) {
-        s = index_new_named(offsetof(struct subject, name), name, hash_subject(is_group, name));
+        s = index_new_named(ix, offsetof(struct subject, name), name, hash_subject(is_group, name));
         s->is_group = is_group;
         table_add(&ix->subjects, &s->node);
     }
@@ -88,7 +88,7 @@ static void unref_subject(struct authz_index *ix, struct subject *s)
     if (--s->refs)
         return;
     table_remove(&ix->subjects, &s->node);
-    free(s);
+    index_release(ix, s);
 }
 
 static uint32_t hash_holder(const struct subject *s, const struct scope *scope)
@@ -126,7 +126,7 @@ static size_t place_in(const struct links *list, size_t n, str name)
 }
 
 /* False when another link of the same binding is there. */
-static bool insert(struct links *list, uint32_t *n, struct link *l)
+static bool insert(struct authz_index *ix, struct links *list, uint32_t *n, struct link *l)
 {
     const struct authz_binding *binding = link_binding(l);
     size_t at = place_in(list, *n, binding_name(binding));
@@ -137,11 +137,10 @@ static bool insert(struct links *list, uint32_t *n, struct link *l)
     } else {
         bool is_full = (*n & (*n - 1)) == 0; /* n is a power of two */
         struct link *only = list->one;
-        struct link **p = *n == 1   ? malloc(2 * sizeof(struct link *))
-                          : is_full ? realloc(list->many, 2 * (size_t)*n * sizeof(struct link *))
+        size_t size = (size_t)*n * sizeof(struct link *);
+        struct link **p = *n == 1   ? index_alloc(ix, 2 * size)
+                          : is_full ? index_resize(ix, list->many, size, 2 * size)
                                     : list->many;
-        if (p == NULL)
-            abort();
         if (*n == 1)
             *p = only;
         memmove(p + at + 1, p + at, (*n - at) * sizeof *p);
@@ -152,7 +151,7 @@ static bool insert(struct links *list, uint32_t *n, struct link *l)
     return true;
 }
 
-static void erase(struct links *list, uint32_t *n, const struct link *l)
+static void erase(struct authz_index *ix, struct links *list, uint32_t *n, const struct link *l)
 {
     if (*n > 1) {
         struct link **p = list->many;
@@ -160,10 +159,9 @@ static void erase(struct links *list, uint32_t *n, const struct link *l)
         memmove(p + at, p + at + 1, (*n - at - 1) * sizeof *p);
         if (*n == 2) {
             list->one = p[0];
-            free(p);
+            index_release(ix, p);
         } else if (((*n - 1) & (*n - 2)) == 0) { /* one less is a power of two: that much room is enough */
-            p = realloc(p, (*n - 1) * sizeof *p);
-            list->many = p ? p : list->many;
+            list->many = index_resize(ix, p, (*n - 1) * sizeof *p, (*n - 1) * sizeof *p);
         }
     }
     --*n;
@@ -182,18 +180,18 @@ void index_add_link(struct authz_index *ix, struct link *l, bool is_group, str n
     struct subject *s = ref_subject(ix, is_group, name);
     if (scope == ix->cluster) {
         l->subject = s;
-        l->repeated = !insert(&s->cluster, &s->n_cluster, l);
+        l->repeated = !insert(ix, &s->cluster, &s->n_cluster, l);
         return;
     }
     struct holder *h = index_find_holder(ix, s, scope);
     if (h == NULL) {
-        h = index_new_named(sizeof *h, (str){0}, hash_holder(s, scope));
+        h = index_new_named(ix, sizeof *h, (str){0}, hash_holder(s, scope));
         h->subject = s;
         h->scope = scope; /* held by its bindings */
         table_add(&ix->holders, &h->node);
     }
     l->holder = h;
-    l->repeated = !insert(&h->links, &h->node.n, l);
+    l->repeated = !insert(ix, &h->links, &h->node.n, l);
 }
 
 void index_remove_link(struct authz_index *ix, struct link *l)
@@ -201,13 +199,13 @@ void index_remove_link(struct authz_index *ix, struct link *l)
     struct subject *s = index_link_subject(l);
     if (link_binding(l)->scope == ix->cluster) {
         if (!l->repeated)
-            erase(&s->cluster, &s->n_cluster, l);
+            erase(ix, &s->cluster, &s->n_cluster, l);
     } else if (!l->repeated) {
         struct holder *h = l->holder;
-        erase(&h->links, &h->node.n, l);
+        erase(ix, &h->links, &h->node.n, l);
         if (h->node.n == 0) {
             table_remove(&ix->holders, &h->node);
-            free(h);
+            index_release(ix, h);
         }
     }
     unref_subject(ix, s);

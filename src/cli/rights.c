@@ -100,7 +100,7 @@ int rights_load_kinds(struct command *c, unsigned which, str namespace, struct r
                                             AUTHZ_ROLE_BINDING};
     int code = 0;
     if (!r->index)
-        r->index = authz_index_new();
+        r->index = authz_index_new_growing();
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (which >> order[i] & 1)
             need(c, order[i], namespace);
