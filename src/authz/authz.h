@@ -115,5 +115,11 @@ bool authz_has_binding(const struct authz_index *ix, enum authz_kind kind, str n
 void authz_grant_format(struct buf *b, const struct authz_grant *grant);
 /* clusterrole.rbac.authorization.k8s.io "ghost" not found; or: unsupported role reference kind: "Foo" */
 void authz_missing_format(struct buf *b, const struct authz_grant *grant);
+/* "User", "Group", "ServiceAccount" */
+str authz_subject_kind_name(enum authz_subject_kind kind);
+/* "User jane", "ServiceAccount ns/name": as people are told. */
+str authz_subject_title(struct arena *a, const struct authz_subject *subject);
+/* "ns/name" of a ServiceAccount, else its name. */
+str authz_subject_name(struct arena *a, const struct authz_subject *subject);
 /* The user name of a ServiceAccount, else the subject's name. */
 str authz_subject_user(struct arena *a, const struct authz_subject *subject);

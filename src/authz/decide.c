@@ -71,7 +71,6 @@ static void add_name(struct buf *b, str name, str namespace)
 
 void authz_grant_format(struct buf *b, const struct authz_grant *grant)
 {
-    static const str subjects[] = {S_INIT("User"), S_INIT("Group"), S_INIT("ServiceAccount")};
     const struct authz_subject *s = &grant->subject;
     buf_add_str(b, S("allowed by "));
     buf_add_str(b, authz_kind_name(grant->kind));
@@ -82,7 +81,7 @@ void authz_grant_format(struct buf *b, const struct authz_grant *grant)
     buf_add_char(b, ' ');
     buf_add_quoted(b, grant->role_name);
     buf_add_str(b, S(" to "));
-    buf_add_str(b, subjects[s->kind]);
+    buf_add_str(b, authz_subject_kind_name(s->kind));
     buf_add_char(b, ' ');
     add_name(b, s->name, s->kind == AUTHZ_SERVICE_ACCOUNT ? s->namespace : (str){0});
 }

@@ -31,6 +31,34 @@ struct authz_subject index_subject_of(const struct link *l)
                                   str_upto(rest, l->namespace)};
 }
 
+str authz_subject_kind_name(enum authz_subject_kind kind)
+{
+    static const str names[] = {[AUTHZ_USER] = S_INIT("User"),
+                                [AUTHZ_GROUP] = S_INIT("Group"),
+                                [AUTHZ_SERVICE_ACCOUNT] = S_INIT("ServiceAccount")};
+    return names[kind];
+}
+
+str authz_subject_name(struct arena *a, const struct authz_subject *subject)
+{
+    if (subject->namespace.n == 0)
+        return subject->name;
+    struct buf b = {.arena = a}; /* byte by byte, as below */
+    buf_add_str(&b, subject->namespace);
+    buf_add_char(&b, '/');
+    buf_add_str(&b, subject->name);
+    return buf_str(&b);
+}
+
+str authz_subject_title(struct arena *a, const struct authz_subject *subject)
+{
+    struct buf b = {.arena = a};
+    buf_add_str(&b, authz_subject_kind_name(subject->kind));
+    buf_add_char(&b, ' ');
+    buf_add_str(&b, authz_subject_name(a, subject));
+    return buf_str(&b);
+}
+
 str authz_subject_user(struct arena *a, const struct authz_subject *subject)
 {
     if (subject->kind != AUTHZ_SERVICE_ACCOUNT)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reeve matrix: what somebody may do: resources and verbs. */
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/matrix_view.h"
+#include "cli/question.h"
 #include "cli/resource.h"
 #include "cli/rights.h"
+#include "cli/self.h"
 
 #include <stdlib.h>
 
@@ -37,44 +38,13 @@ struct work {
 /* No namespace can have this name, so that no RoleBinding is in it: what holds there holds everywhere. */
 #define NOWHERE S("-")
 
-static const struct client_resource rules_reviews =
-    CLIENT_RESOURCE("authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", false);
-static const struct client_resource self_reviews =
-    CLIENT_RESOURCE("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", false);
-
-static int review(struct command *c, const struct client_resource *resource, str namespace, struct json *ret,
-                  struct err *err)
-{
-    struct arena *a = &c->arena;
-    struct client_ref ref = {.resource = resource};
-    struct json object = json_obj(), spec = json_obj();
-    json_add(a, &object, S("apiVersion"), json_str(client_api_version(a, resource)));
-    json_add(a, &object, S("kind"), json_str(resource->kind));
-    if (namespace.n) {
-        json_add(a, &spec, S("namespace"), json_str(namespace));
-        json_add(a, &object, S("spec"), spec);
-    }
-    return client_create(c->session.client, a, &ref, &object, NULL, ret, err);
-}
-
-/* Who one is, for documents; servers of before do not know. */
-static void ask_who(struct work *w)
-{
-    struct json answer;
-    if (review(w->c, &self_reviews, (str){0}, &answer, NULL) < 0)
-        return;
-    const struct json *user = json_dig(&answer, "status.userInfo"), *groups = json_get(user, S("groups"));
-    VEC(str) list = {0};
-    json_each_item(groups, group) * vec_push(w->a, &list) = json_text(group);
-    w->who = (struct authz_identity){.user = json_get_text(user, S("username")), .groups = {list.p, list.n}};
-}
-
 static int ask_rules(struct work *w, str namespace, struct rules *ret, struct err *err)
 {
     struct json answer;
-    command_needs(
-        w->c, (struct command_need){.verb = "create", .group = rules_reviews.group, .resource = rules_reviews.plural});
-    int code = review(w->c, &rules_reviews, namespace, &answer, err);
+    command_needs(w->c, (struct command_need){.verb = "create",
+                                              .group = S("authorization.k8s.io"),
+                                              .resource = S("selfsubjectrulesreviews")});
+    int code = self_review(w->c, namespace, &answer, err);
     if (code < 0)
         return err_wrap(err, "ask for one's own rules");
     str incomplete;
@@ -91,21 +61,24 @@ static int look_at_oneself(struct work *w, struct err *err)
     if (code == 0 && w->m.namespace.n)
         code = ask_rules(w, w->m.namespace, &w->there.rules, err);
     if (code == 0)
-        ask_who(w);
+        w->who = self_identity(w->c);
     return code;
 }
 
 /* ---- Somebody else: by roles and bindings. ---- */
 
-static int look_at(struct work *w, str user, struct rights *rights, struct err *err)
+static int look_at(struct work *w, const char *user, struct rights *rights, struct err *err)
 {
     unsigned kinds = 1U << AUTHZ_CLUSTER_ROLE | 1U << AUTHZ_CLUSTER_ROLE_BINDING;
     if (w->m.namespace.n)
         kinds |= 1U << AUTHZ_ROLE | 1U << AUTHZ_ROLE_BINDING;
-    int code = rights_load_kinds(w->c, kinds, w->m.namespace, rights, err);
+    struct question q;
+    int code = question_who(w->c, user, &w->options->groups, &q, err);
+    if (code == 0)
+        code = rights_load_kinds(w->c, kinds, w->m.namespace, rights, err);
     if (code < 0)
         return code;
-    w->who = rights_identity(w->a, user, (struct strs){w->options->groups.p, w->options->groups.n});
+    w->who = q.who;
     w->everywhere = (struct source){.rules = explain_rules_for(w->a, rights->index, &w->who, (str){0}).resource_rules,
                                     .index = rights->index};
     struct explain_rules there = explain_rules_for(w->a, rights->index, &w->who, w->m.namespace);
@@ -219,7 +192,7 @@ static void print(struct work *w)
     output_text(buf_str(&text));
 }
 
-static int run(struct command *c, const struct options *options, str user)
+static int run(struct command *c, const struct options *options, const char *user)
 {
     struct work w = {.c = c, .a = &c->arena, .options = options};
     struct rights rights = {0};
@@ -228,11 +201,11 @@ static int run(struct command *c, const struct options *options, str user)
     if (code == 0)
         w.m.namespace = c->all_namespaces ? (str){0} : command_namespace(c);
     if (code == 0)
-        code = user.n ? look_at(&w, user, &rights, &err) : look_at_oneself(&w, &err);
+        code = user ? look_at(&w, user, &rights, &err) : look_at_oneself(&w, &err);
     if (code == 0)
         code = find_rows(&w, &err);
     if (code < 0) {
-        code = command_fail(c, &err);
+        code = question_fail(c, &err);
     } else {
         fill(&w);
         print(&w);
@@ -259,6 +232,6 @@ int cli_matrix(int argc, char **argv)
     else if (!c.is_over && o.groups.n && words.n == 0)
         code = command_misused(&c, "--group is of a USER; to be somebody else use --as and --as-group");
     else if (!c.is_over)
-        code = run(&c, &o, words.n ? str_of(words.p[0]) : (str){0});
+        code = run(&c, &o, words.n ? words.p[0] : NULL);
     return command_end(&c, code);
 }

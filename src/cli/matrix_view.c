@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/matrix_view.h"
 
+#include "cli/document.h"
 #include "cli/table.h"
 #include "object/kind.h"
 
@@ -122,13 +123,6 @@ void matrix_draw(struct buf *b, const struct term *term, const struct matrix *m,
 
 /* ---- As a document. ---- */
 
-static struct json list_of(struct arena *a, struct strs texts)
-{
-    struct json list = json_arr();
-    strs_each(texts, text) json_push(a, &list, json_str(*text));
-    return list;
-}
-
 static struct json verbs_with(struct arena *a, const struct matrix *m, size_t row, enum explain_cell cell)
 {
     struct json list = json_arr();
@@ -144,8 +138,7 @@ static struct json row_document(struct arena *a, const struct matrix *m, size_t 
     struct json one = json_obj();
     json_add(a, &one, S("group"), json_str(r->what.group));
     json_add(a, &one, S("resource"), json_str(r->what.resource));
-    if (r->what.subresource.n)
-        json_add(a, &one, S("subresource"), json_str(r->what.subresource));
+    document_add_text(a, &one, "subresource", r->what.subresource);
     json_add(a, &one, S("namespaced"), json_bool(r->is_namespaced));
     json_add(a, &one, S("allowed"), verbs_with(a, m, row, CELL_YES));
     json_add(a, &one, S("allowedForNames"), verbs_with(a, m, row, CELL_NAMES));
@@ -154,19 +147,14 @@ static struct json row_document(struct arena *a, const struct matrix *m, size_t 
 
 struct json matrix_document(struct arena *a, const struct matrix *m, bool is_all)
 {
-    struct json document = json_obj(), rows = json_arr();
-    json_add(a, &document, S("apiVersion"), json_str(S("cli.reeve.dev/v1")));
-    json_add(a, &document, S("kind"), json_str(S("AccessMatrix")));
-    if (m->user.n) {
-        json_add(a, &document, S("user"), json_str(m->user));
-        json_add(a, &document, S("groups"), list_of(a, m->groups));
-    }
-    if (m->namespace.n)
-        json_add(a, &document, S("namespace"), json_str(m->namespace));
+    struct json document = document_new(a, "AccessMatrix"), rows = json_arr();
+    document_add_text(a, &document, "user", m->user);
+    if (m->groups.n)
+        json_add(a, &document, S("groups"), document_texts(a, m->groups));
+    document_add_text(a, &document, "namespace", m->namespace);
     json_add(a, &document, S("incomplete"), json_bool(m->incomplete.n > 0));
-    if (m->incomplete.n)
-        json_add(a, &document, S("message"), json_str(m->incomplete));
-    json_add(a, &document, S("verbs"), list_of(a, m->verbs));
+    document_add_text(a, &document, "message", m->incomplete);
+    json_add(a, &document, S("verbs"), document_texts(a, m->verbs));
     for (size_t row = 0; row < m->n; row++)
         if (is_all || matrix_allows(m, row))
             json_push(a, &rows, row_document(a, m, row));

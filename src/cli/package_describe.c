@@ -2,13 +2,8 @@
 /* What a package is, for programs: reeve-package(1), OUTPUT, says what is in it. */
 #include "cli/package_inspect.h"
 
+#include "cli/document.h"
 #include "cli/planning.h"
-
-static void add_text(struct arena *a, struct json *o, const char *key, str text)
-{
-    if (text.n)
-        json_add(a, o, str_of(key), json_str(text));
-}
 
 static struct json crds_of(struct arena *a, const struct package *p)
 {
@@ -29,7 +24,7 @@ static struct json crds_of(struct arena *a, const struct package *p)
         json_add(a, &o, S("group"), json_str(crd->group));
         json_add(a, &o, S("scope"), json_str(crd->is_namespaced ? S("Namespaced") : S("Cluster")));
         json_add(a, &o, S("versions"), versions);
-        add_text(a, &o, "file", p->crds[i].path);
+        document_add_text(a, &o, "file", p->crds[i].path);
         json_push(a, &list, o);
     }
     return list;
@@ -46,7 +41,7 @@ static struct json needs_of(struct arena *a, const struct package *p)
     for (size_t i = 0; i < p->n_requirements; i++) {
         struct json o = json_obj();
         json_add(a, &o, S("package"), json_str(p->requirements[i].package));
-        add_text(a, &o, "version", p->requirements[i].constraint);
+        document_add_text(a, &o, "version", p->requirements[i].constraint);
         json_push(a, &list, o);
     }
     return list;
@@ -59,7 +54,7 @@ static void add_containers(struct arena *a, struct json *to, const struct json *
     {
         struct json o = json_obj();
         json_add(a, &o, S("name"), json_str(json_get_text(c, S("name"))));
-        add_text(a, &o, "image", json_get_text(c, S("image")));
+        document_add_text(a, &o, "image", json_get_text(c, S("image")));
         if (is_init)
             json_add(a, &o, S("init"), json_bool(true));
         json_push(a, to, o);
@@ -86,7 +81,7 @@ static struct json findings_of(struct arena *a, const struct findings *findings)
     vec_each(&findings->list, f)
     {
         struct json o = json_obj();
-        add_text(a, &o, "reason", f->reason);
+        document_add_text(a, &o, "reason", f->reason);
         json_add(a, &o, S("message"), json_str(f->message));
         json_push(a, &list, o);
     }
@@ -97,10 +92,8 @@ struct json package_describe(const struct inspection *s)
 {
     struct arena *a = s->arena;
     const struct package *p = s->source->package;
-    struct json tree = json_obj(), containers = json_arr();
+    struct json tree = document_new(a, "PackageDescription"), containers = json_arr();
     str from = s->source->is_directory ? S("directory") : s->source->is_from_store ? S("store") : S("registry");
-    json_add(a, &tree, S("apiVersion"), json_str(S("cli.reeve.dev/v1")));
-    json_add(a, &tree, S("kind"), json_str(S("PackageDescription")));
     json_add(a, &tree, S("package"), json_str(str_of(s->what)));
     json_add(a, &tree, S("from"), json_str(from));
     json_add(a, &tree, S("digest"), json_str(p->digest));

@@ -2,6 +2,7 @@
 /* reeve package lint: what an author should know before others find out. Findings are the data, so they go to standard output. */
 #include "cli/package.h"
 
+#include "cli/document.h"
 #include "cli/visible.h"
 #include "package/lint.h"
 
@@ -66,20 +67,17 @@ static void print_text(struct linting *l, const struct lint *lint)
 static struct json tree_of(struct linting *l, const struct lint *lint)
 {
     struct arena *a = &l->command.arena;
-    struct json tree = json_obj(), list = json_arr();
+    struct json tree = document_new(a, "PackageLint"), list = json_arr();
     vec_each(&lint->list, f)
     {
         struct json item = json_obj();
         json_add(a, &item, S("severity"), json_str(f->is_warning ? S("warning") : S("error")));
         if (f->file.n)
             json_add(a, &item, S("file"), json_str(file_of(l, f->file)));
-        if (f->reason.n)
-            json_add(a, &item, S("reason"), json_str(f->reason));
+        document_add_text(a, &item, "reason", f->reason);
         json_add(a, &item, S("message"), json_str(f->message));
         json_push(a, &list, item);
     }
-    json_add(a, &tree, S("apiVersion"), json_str(S("cli.reeve.dev/v1")));
-    json_add(a, &tree, S("kind"), json_str(S("PackageLint")));
     json_add(a, &tree, S("package"), json_str(str_of(l->what)));
     json_add(a, &tree, S("errors"), json_uint(lint->wrong));
     json_add(a, &tree, S("warnings"), json_uint(lint->warnings));

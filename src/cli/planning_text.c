@@ -124,12 +124,7 @@ static bool are_alike(const struct planning *p, enum plan_subject x, enum plan_s
 
 static void add_subject(struct buf *b, const struct planning *p, const struct planning_subject *it)
 {
-    static const char *const kinds[] = {
-        [AUTHZ_USER] = "User", [AUTHZ_GROUP] = "Group", [AUTHZ_SERVICE_ACCOUNT] = "ServiceAccount"};
-    buf_fmt(b, "%s ", kinds[it->subject.kind]);
-    if (it->subject.kind == AUTHZ_SERVICE_ACCOUNT)
-        buf_fmt(b, "%.*s/", STR(it->subject.namespace));
-    buf_add_str(b, it->subject.name);
+    buf_add_str(b, authz_subject_title(p->a, &it->subject));
     if (it->namespace.n == 0 && !p->asked.is_cluster)
         buf_add_str(b, S(" (everywhere)"));
     else if (it->namespace.n && (p->asked.is_cluster || !str_eq(it->namespace, p->asked.namespace)))

@@ -2,6 +2,7 @@
 /* A plan for programs. What is here stays: fields may be added, none is renamed. The manual describes it. */
 #include "cli/planning.h"
 
+#include "cli/document.h"
 #include "object/object.h"
 
 static void add_text(struct arena *a, struct json *obj, str key, str text)
@@ -80,16 +81,10 @@ static struct json binding_tree(const struct planning *p, const struct planning_
 
 static struct json people_tree(const struct planning *p, enum plan_subject who)
 {
-    static const char *const kinds[] = {
-        [AUTHZ_USER] = "User", [AUTHZ_GROUP] = "Group", [AUTHZ_SERVICE_ACCOUNT] = "ServiceAccount"};
     struct json list = json_arr();
     vec_each(&p->people[who - PLAN_ADMIN].list, it)
     {
-        struct json o = json_obj();
-        add_word(p->a, &o, S("kind"), kinds[it->subject.kind]);
-        if (it->subject.kind == AUTHZ_SERVICE_ACCOUNT)
-            add_text(p->a, &o, S("namespace"), it->subject.namespace);
-        add_text(p->a, &o, S("name"), it->subject.name);
+        struct json o = document_subject(p->a, &it->subject);
         json_add(p->a, &o, S("binding"), binding_tree(p, it));
         json_push(p->a, &list, o);
     }
@@ -207,9 +202,7 @@ static struct json summary_tree(const struct planning *p)
 struct json planning_tree(const struct planning *p)
 {
     struct arena *a = p->a;
-    struct json o = json_obj(), deployment = deployment_tree(p);
-    add_word(a, &o, S("apiVersion"), "cli.reeve.dev/v1");
-    add_word(a, &o, S("kind"), "Plan");
+    struct json o = document_new(a, "Plan"), deployment = deployment_tree(p);
     add_word(a, &o, S("outcome"), planning_outcome(p));
     json_add(a, &o, S("isOffline"), json_bool(p->is_offline));
     json_add(a, &o, S("isClusterWide"), json_bool(planning_count(p).wide > 0));

@@ -160,78 +160,33 @@ int question_fail(struct command *c, const struct err *err)
 
 /* ---- Documents. ---- */
 
-str question_subject_kind(const struct authz_subject *subject)
-{
-    static const str kinds[] = {[AUTHZ_USER] = S_INIT("User"),
-                                [AUTHZ_GROUP] = S_INIT("Group"),
-                                [AUTHZ_SERVICE_ACCOUNT] = S_INIT("ServiceAccount")};
-    return kinds[subject->kind];
-}
-
-str question_subject_name(struct arena *a, const struct authz_subject *subject)
-{
-    return subject->namespace.n ? str_fmt(a, "%.*s/%.*s", STR(subject->namespace), STR(subject->name)) : subject->name;
-}
-
-void question_add_text(struct arena *a, struct json *object, const char *key, str text)
-{
-    if (text.n)
-        json_add(a, object, str_of(key), json_str(text));
-}
-
-struct json question_texts(struct arena *a, struct strs texts)
-{
-    struct json list = json_arr();
-    strs_each(texts, text)
-    {
-        json_push(a, &list, json_str(*text));
-    }
-    return list;
-}
-
-struct json question_ref(struct arena *a, str kind, str namespace, str name)
-{
-    struct json ref = json_obj();
-    question_add_text(a, &ref, "kind", kind);
-    question_add_text(a, &ref, "namespace", namespace);
-    question_add_text(a, &ref, "name", name);
-    return ref;
-}
-
-struct json question_subject(struct arena *a, const struct authz_subject *subject)
-{
-    return question_ref(a, question_subject_kind(subject), subject->namespace, subject->name);
-}
-
 struct json question_document(struct arena *a, const char *kind, const struct question *q)
 {
-    struct json doc = json_obj(), request = json_obj();
+    struct json doc = document_new(a, kind), request = json_obj();
     const struct authz_attributes *what = &q->what;
-    question_add_text(a, &request, "user", q->who.user);
+    document_add_text(a, &request, "user", q->who.user);
     if (q->who.groups.n)
-        json_add(a, &request, S("groups"), question_texts(a, q->who.groups));
-    question_add_text(a, &request, "verb", what->verb);
-    question_add_text(a, &request, "path", what->path);
-    question_add_text(a, &request, "group", what->group);
-    question_add_text(a, &request, "resource", what->resource);
-    question_add_text(a, &request, "subresource", what->subresource);
-    question_add_text(a, &request, "name", what->name);
-    question_add_text(a, &request, "namespace", what->namespace);
+        json_add(a, &request, S("groups"), document_texts(a, q->who.groups));
+    document_add_text(a, &request, "verb", what->verb);
+    document_add_text(a, &request, "path", what->path);
+    document_add_text(a, &request, "group", what->group);
+    document_add_text(a, &request, "resource", what->resource);
+    document_add_text(a, &request, "subresource", what->subresource);
+    document_add_text(a, &request, "name", what->name);
+    document_add_text(a, &request, "namespace", what->namespace);
     if (q->everywhere)
         json_add(a, &request, S("allNamespaces"), json_bool(true));
-    json_add(a, &doc, S("apiVersion"), json_str(S("cli.reeve.dev/v1")));
-    json_add(a, &doc, S("kind"), json_str(str_of(kind)));
     json_add(a, &doc, S("request"), request);
     return doc;
 }
 
 static struct json source_of(struct arena *a, const struct explain_source *source)
 {
-    struct json object = question_ref(a, authz_kind_name(AUTHZ_CLUSTER_ROLE), (str){0}, source->role->name);
-    question_add_text(a, &object, "package", source->package);
+    struct json object = document_ref(a, authz_kind_name(AUTHZ_CLUSTER_ROLE), (str){0}, source->role->name);
+    document_add_text(a, &object, "package", source->package);
     if (source->via.n)
-        json_add(a, &object, S("via"), question_texts(a, source->via));
-    question_add_text(a, &object, "selector", source->selector);
+        json_add(a, &object, S("via"), document_texts(a, source->via));
+    document_add_text(a, &object, "selector", source->selector);
     return object;
 }
 
@@ -240,10 +195,10 @@ struct json question_path(struct arena *a, const struct explain_path *path)
     const struct authz_grant *g = &path->grant;
     struct json object = json_obj(), sources = json_arr();
     struct json role =
-        question_ref(a, authz_kind_name(g->role_kind), g->role ? g->role->namespace : (str){0}, g->role_name);
-    question_add_text(a, &role, "package", path->package);
-    json_add(a, &object, S("subject"), question_subject(a, &g->subject));
-    json_add(a, &object, S("binding"), question_ref(a, authz_kind_name(g->kind), g->namespace, g->name));
+        document_ref(a, authz_kind_name(g->role_kind), g->role ? g->role->namespace : (str){0}, g->role_name);
+    document_add_text(a, &role, "package", path->package);
+    json_add(a, &object, S("subject"), document_subject(a, &g->subject));
+    json_add(a, &object, S("binding"), document_ref(a, authz_kind_name(g->kind), g->namespace, g->name));
     json_add(a, &object, S("clusterWide"), json_bool(g->kind == AUTHZ_CLUSTER_ROLE_BINDING));
     json_add(a, &object, S("role"), role);
     if (path->rule)

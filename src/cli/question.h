@@ -10,6 +10,7 @@
 
 #include "authz/explain.h"
 #include "cli/command.h"
+#include "cli/document.h"
 
 struct question {
     struct authz_identity who; /* of question_who */
@@ -33,14 +34,3 @@ int question_fail(struct command *c, const struct err *err);
 struct json question_document(struct arena *a, const char *kind, const struct question *q);
 /* binding, role and sources */
 struct json question_path(struct arena *a, const struct explain_path *path);
-struct json question_subject(struct arena *a, const struct authz_subject *subject);
-/* kind, namespace, name; what is empty is left out */
-struct json question_ref(struct arena *a, str kind, str namespace, str name);
-/* Unless it is empty. */
-void question_add_text(struct arena *a, struct json *object, const char *key, str text);
-struct json question_texts(struct arena *a, struct strs texts);
-
-/* "ns/name" of a ServiceAccount, else its name. */
-str question_subject_name(struct arena *a, const struct authz_subject *subject);
-/* "User" */
-str question_subject_kind(const struct authz_subject *subject);

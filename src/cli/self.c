@@ -18,12 +18,23 @@ static struct json review(struct arena *a, str api_version, str kind, struct jso
     return body;
 }
 
-str self_name(struct command *c)
+struct authz_identity self_identity(struct command *c)
 {
     struct json answer, body = review(&c->arena, S("authentication.k8s.io/v1"), S("SelfSubjectReview"), json_obj());
     if (ask(c, S("/apis/authentication.k8s.io/v1/selfsubjectreviews"), &body, &answer, NULL) < 0)
-        return (str){0};
-    return json_text(json_dig(&answer, "status.userInfo.username"));
+        return (struct authz_identity){0};
+    const struct json *user = json_dig(&answer, "status.userInfo"), *groups = json_get(user, S("groups"));
+    VEC(str) list = {0};
+    json_each_item(groups, group)
+    {
+        *vec_push(&c->arena, &list) = json_text(group);
+    }
+    return (struct authz_identity){.user = json_get_text(user, S("username")), .groups = {list.p, list.n}};
+}
+
+str self_name(struct command *c)
+{
+    return self_identity(c).user;
 }
 
 /* ---- May we? ---- */
@@ -89,13 +100,19 @@ static void add_rules(struct arena *a, struct json *rules, const struct json *li
     }
 }
 
+int self_review(struct command *c, str namespace, struct json *ret, struct err *err)
+{
+    struct json spec = json_obj();
+    json_add(&c->arena, &spec, S("namespace"), json_str(namespace.n ? namespace : S("default")));
+    struct json body = review(&c->arena, S("authorization.k8s.io/v1"), S("SelfSubjectRulesReview"), spec);
+    return ask(c, S("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"), &body, ret, err);
+}
+
 struct authz_index *self_rules(struct command *c, str user, str namespace)
 {
     struct arena *a = &c->arena;
-    struct json answer, spec = json_obj(), role = named(a, "ClusterRole"), rules = json_arr();
-    json_add(a, &spec, S("namespace"), json_str(namespace.n ? namespace : S("default")));
-    struct json body = review(a, S("authorization.k8s.io/v1"), S("SelfSubjectRulesReview"), spec);
-    if (ask(c, S("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"), &body, &answer, NULL) < 0)
+    struct json answer, role = named(a, "ClusterRole"), rules = json_arr();
+    if (self_review(c, namespace, &answer, NULL) < 0)
         return NULL;
     add_rules(a, &rules, json_dig(&answer, "status.resourceRules"));
     add_rules(a, &rules, json_dig(&answer, "status.nonResourceRules"));

@@ -70,6 +70,14 @@ void term_add(struct buf *b, const struct term *t, enum term_style style, str te
         buf_add_str(b, term_style(t, STYLE_PLAIN));
 }
 
+const struct term_lines *term_lines(const struct term *t)
+{
+    static const struct term_lines fine = {S_INIT("├── "), S_INIT("└── "), S_INIT("│   "), S_INIT("    "), S_INIT("…")};
+    static const struct term_lines plain = {S_INIT("|-- "), S_INIT("`-- "), S_INIT("|   "), S_INIT("    "),
+                                            S_INIT("...")};
+    return t->has_utf8 ? &fine : &plain;
+}
+
 /* ---- Talk. ---- */
 
 static void add_lines(struct buf *b, str text)

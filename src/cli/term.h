@@ -30,6 +30,15 @@ str term_style(const struct term *t, enum term_style style);
 /* text in a style, control characters shown instead of sent. */
 void term_add(struct buf *b, const struct term *t, enum term_style style, str text);
 
+/* With what trees are drawn. */
+struct term_lines {
+    str branch, last; /* in front of what hangs there; of the last of them */
+    str line, none;   /* below these, in front of what hangs deeper */
+    str dots;
+};
+
+const struct term_lines *term_lines(const struct term *t);
+
 /* A line of talk, unless it is to be quiet; a newline is added, control characters but for newlines are shown. */
 void term_say(const struct term *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "reeve plan: …", always. */

@@ -3,25 +3,11 @@
  * not matter. */
 #include "cli/tree_draw.h"
 
-static void add_text(struct arena *a, struct json *object, str key, str text)
-{
-    if (text.n)
-        json_add(a, object, key, json_str(text));
-}
-
-/* kind, namespace if it has one, name */
-static struct json reference(struct arena *a, str kind, str namespace, str name)
-{
-    struct json object = json_obj();
-    json_add(a, &object, S("kind"), json_str(kind));
-    add_text(a, &object, S("namespace"), namespace);
-    json_add(a, &object, S("name"), json_str(name));
-    return object;
-}
+#include "cli/document.h"
 
 static struct json role_reference(struct arena *a, const struct tree_role *role)
 {
-    return reference(a, authz_kind_name(role->role->kind), role->role->namespace, role->role->name);
+    return document_ref(a, authz_kind_name(role->role->kind), role->role->namespace, role->role->name);
 }
 
 static struct json selects(struct arena *a, const struct tree_reach *reach, const struct tree_role *role)
@@ -52,17 +38,11 @@ static struct json feeds(struct arena *a, const struct tree_reach *reach, const 
 
 static struct json bound_to(struct arena *a, const struct tree_role *role)
 {
-    static const str kinds[] = {
-        [AUTHZ_USER] = S_INIT("User"),
-        [AUTHZ_GROUP] = S_INIT("Group"),
-        [AUTHZ_SERVICE_ACCOUNT] = S_INIT("ServiceAccount"),
-    };
     struct json list = json_arr();
     vec_each(&role->bound, bound)
     {
-        const struct authz_subject *s = &bound->subject;
-        struct json one = reference(a, kinds[s->kind], s->namespace, s->name);
-        json_add(a, &one, S("binding"), reference(a, authz_kind_name(bound->kind), bound->namespace, bound->name));
+        struct json one = document_subject(a, &bound->subject);
+        json_add(a, &one, S("binding"), document_ref(a, authz_kind_name(bound->kind), bound->namespace, bound->name));
         json_push(a, &list, one);
     }
     return list;
@@ -71,7 +51,7 @@ static struct json bound_to(struct arena *a, const struct tree_role *role)
 static struct json describe(struct arena *a, const struct tree_reach *reach, const struct tree_role *role)
 {
     struct json one = role_reference(a, role);
-    add_text(a, &one, S("package"), role->package);
+    document_add_text(a, &one, "package", role->package);
     json_add(a, &one, S("rules"), json_uint(role->role->rules.n));
     json_add(a, &one, S("aggregated"), json_bool(role->role->aggregation_rule != NULL));
     json_add(a, &one, S("selects"), selects(a, reach, role));
@@ -84,11 +64,9 @@ static struct json describe(struct arena *a, const struct tree_reach *reach, con
 struct json tree_document(struct arena *a, const struct tree_view *view)
 {
     struct tree_reach reach = tree_view_reach(a, view);
-    struct json document = json_obj(), roots = json_arr(), roles = json_arr();
-    json_add(a, &document, S("apiVersion"), json_str(S("cli.reeve.dev/v1")));
-    json_add(a, &document, S("kind"), json_str(S("RoleTree")));
+    struct json document = document_new(a, "RoleTree"), roots = json_arr(), roles = json_arr();
     if (view->about)
-        json_add(a, &document, S("about"), reference(a, str_of(view->about), (str){0}, view->name));
+        json_add(a, &document, S("about"), document_ref(a, str_of(view->about), (str){0}, view->name));
     if (view->n_parts)
         vec_each(&view->parts[0].roots, root) json_push(a, &roots, role_reference(a, *root));
     vec_each(&reach.roles, role) json_push(a, &roles, describe(a, &reach, *role));

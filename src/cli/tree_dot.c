@@ -38,9 +38,7 @@ static void add_role(struct picture *p, const struct tree_role *role)
 {
     const struct authz_role *r = role->role;
     buf_fmt(p->out, "  r%zu [label=\"", p->numbers[role->at]);
-    if (r->kind == AUTHZ_ROLE)
-        add_label(p->out, str_fmt(p->arena, "Role %.*s/", STR(r->namespace)));
-    add_label(p->out, r->name);
+    add_label(p->out, tree_role_title(p->arena, role));
     buf_fmt(p->out, "\\n%zu rule%s", r->rules.n, r->rules.n == 1 ? "" : "s");
     if (role->package.n) {
         buf_add_str(p->out, S("\\nof "));
@@ -70,7 +68,7 @@ static void add_edges(struct picture *p, const struct tree_role *role)
     }
     for (size_t i = 0; p->reach->bound[role->at] && i < role->bound.n; i++) {
         const struct tree_bound *bound = &role->bound.p[i];
-        size_t subject = subject_number(p, tree_subject(p->arena, &bound->subject));
+        size_t subject = subject_number(p, authz_subject_title(p->arena, &bound->subject));
         buf_fmt(p->out, "  r%zu -> s%zu [style=dashed", p->numbers[role->at], subject);
         if (bound->kind == AUTHZ_ROLE_BINDING) {
             buf_add_str(p->out, S(", label=\"in "));

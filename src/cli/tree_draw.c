@@ -5,33 +5,35 @@
 
 /* ---- Words. ---- */
 
+/* Byte by byte: a format would end a name at a NUL, and so show another. */
+static str join(struct arena *a, const str *parts, size_t n)
+{
+    struct buf b = {.arena = a};
+    for (size_t i = 0; i < n; i++)
+        buf_add_str(&b, parts[i]);
+    return buf_str(&b);
+}
+
+#define JOIN(a, ...) join(a, (const str[]){__VA_ARGS__}, sizeof((const str[]){__VA_ARGS__}) / sizeof(str))
+
 str tree_title(struct arena *a, const struct tree_view *view)
 {
-    return view->about ? str_fmt(a, "%s %.*s", view->about, STR(view->name)) : S("all aggregated roles");
+    return view->about ? JOIN(a, str_of(view->about), S(" "), view->name) : S("all aggregated roles");
 }
 
-str tree_subject(struct arena *a, const struct authz_subject *subject)
+str tree_role_title(struct arena *a, const struct tree_role *role)
 {
-    if (subject->kind == AUTHZ_SERVICE_ACCOUNT)
-        return str_fmt(a, "ServiceAccount %.*s/%.*s", STR(subject->namespace), STR(subject->name));
-    return str_fmt(a, "%s %.*s", subject->kind == AUTHZ_GROUP ? "Group" : "User", STR(subject->name));
+    const struct authz_role *r = role->role;
+    return r->kind == AUTHZ_ROLE ? JOIN(a, S("Role "), r->namespace, S("/"), r->name) : r->name;
 }
 
-str tree_binding(struct arena *a, const struct tree_bound *bound)
+static str binding_title(struct arena *a, const struct tree_bound *bound)
 {
-    if (bound->kind == AUTHZ_CLUSTER_ROLE_BINDING)
-        return str_fmt(a, "ClusterRoleBinding %.*s", STR(bound->name));
-    return str_fmt(a, "RoleBinding %.*s/%.*s", STR(bound->namespace), STR(bound->name));
+    bool is_wide = bound->kind == AUTHZ_CLUSTER_ROLE_BINDING;
+    return JOIN(a, authz_kind_name(bound->kind), S(" "), bound->namespace, is_wide ? S("") : S("/"), bound->name);
 }
 
 /* ---- Lines. ---- */
-
-struct glyphs {
-    str branch, last, line, none, dots;
-};
-
-static const struct glyphs fine = {S_INIT("├── "), S_INIT("└── "), S_INIT("│   "), S_INIT("    "), S_INIT("…")};
-static const struct glyphs plain = {S_INIT("|-- "), S_INIT("`-- "), S_INIT("|   "), S_INIT("    "), S_INIT("...")};
 
 enum { COLUMN_ROLE, COLUMN_RULES, COLUMN_PACKAGE, COLUMN_BY, COLUMNS };
 
@@ -39,7 +41,7 @@ enum state { UNSEEN, OPEN, DRAWN };
 
 struct drawing {
     struct arena *arena;
-    const struct glyphs *glyphs;
+    const struct term_lines *lines;
     const struct tree_part *part;
     bool is_wide, has_packages;
     struct table table;
@@ -71,19 +73,19 @@ static str lead_of(struct drawing *d, size_t depth, bool is_last)
 {
     if (depth == 0)
         return (str){0};
-    return str_fmt(d->arena, "%.*s%.*s", STR(buf_str(&d->lead)), STR(is_last ? d->glyphs->last : d->glyphs->branch));
+    return JOIN(d->arena, buf_str(&d->lead), is_last ? d->lines->last : d->lines->branch);
 }
 
 static void add_role(struct drawing *d, const struct tree_link *link, str lead, const char *note)
 {
     const struct tree_role *role = link->role;
-    const struct authz_role *r = role->role;
-    str name = r->kind == AUTHZ_ROLE ? str_fmt(d->arena, "Role %.*s/%.*s", STR(r->namespace), STR(r->name)) : r->name;
+    str title = tree_role_title(d->arena, role);
     bool says_package = d->is_wide || has_row_for_package(role);
+    if (note)
+        title = JOIN(d->arena, title, S(" "), d->lines->dots, S(" "), str_of(note));
     add_row(d, (struct table_cell[]){
-                   {lead, note ? str_fmt(d->arena, "%.*s %.*s %s", STR(name), STR(d->glyphs->dots), note) : name,
-                    r->aggregation_rule ? STYLE_NAME : STYLE_PLAIN},
-                   {.text = str_fmt(d->arena, "%zu", r->rules.n)},
+                   {lead, title, role->role->aggregation_rule ? STYLE_NAME : STYLE_PLAIN},
+                   {.text = str_fmt(d->arena, "%zu", role->role->rules.n)},
                    {.text = says_package ? role->package : (str){0}},
                    {.text = link->selector, .style = STYLE_FAINT},
                });
@@ -91,14 +93,14 @@ static void add_role(struct drawing *d, const struct tree_link *link, str lead, 
 
 static void add_bound(struct drawing *d, const struct tree_bound *bound, bool is_last)
 {
-    str subject = tree_subject(d->arena, &bound->subject);
-    if (bound->kind == AUTHZ_ROLE_BINDING)
-        subject = str_fmt(d->arena, "%.*s in %.*s", STR(subject), STR(bound->namespace));
+    bool is_wide = bound->kind == AUTHZ_CLUSTER_ROLE_BINDING;
+    str subject = authz_subject_title(d->arena, &bound->subject);
     add_row(d, (struct table_cell[]){
-                   {lead_of(d, 1, is_last), str_fmt(d->arena, "bound to %.*s", STR(subject)), STYLE_WARN},
+                   {lead_of(d, 1, is_last),
+                    JOIN(d->arena, S("bound to "), subject, is_wide ? S("") : S(" in "), bound->namespace), STYLE_WARN},
                    {.style = STYLE_PLAIN},
                    {.style = STYLE_PLAIN},
-                   {.text = tree_binding(d->arena, bound), .style = STYLE_FAINT},
+                   {.text = binding_title(d->arena, bound), .style = STYLE_FAINT},
                });
 }
 
@@ -126,7 +128,7 @@ static void draw_role(struct drawing *d, const struct tree_link *link, size_t de
         return;
     size_t before = d->lead.n;
     if (depth)
-        buf_add_str(&d->lead, is_last ? d->glyphs->none : d->glyphs->line);
+        buf_add_str(&d->lead, is_last ? d->lines->none : d->lines->line);
     d->states[role->at] = OPEN;
     for (size_t i = 0; i < n_bound; i++)
         add_bound(d, &role->bound.p[i], n_links == 0 && i == n_bound - 1);
@@ -165,7 +167,7 @@ void tree_draw(struct buf *b, const struct term *term, const struct tree_view *v
     for (size_t p = 0; p < view->n_parts; p++) {
         struct drawing d = {
             .arena = &scratch,
-            .glyphs = term->has_utf8 ? &fine : &plain,
+            .lines = term_lines(term),
             .part = &view->parts[p],
             .is_wide = is_wide,
             .has_packages = is_wide || wants_packages(&reach),

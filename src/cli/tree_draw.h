@@ -25,7 +25,5 @@ void tree_page(struct buf *b, const struct tree_view *view, str svg);
 
 /* "role view", "everything": what the view is about. */
 str tree_title(struct arena *a, const struct tree_view *view);
-/* "User jane", "ServiceAccount ns/name" */
-str tree_subject(struct arena *a, const struct authz_subject *subject);
-/* "ClusterRoleBinding x", "RoleBinding ns/x" */
-str tree_binding(struct arena *a, const struct tree_bound *bound);
+/* "view", "Role ns/name" */
+str tree_role_title(struct arena *a, const struct tree_role *role);

@@ -56,8 +56,8 @@ static void add_path(struct table *t, const struct explain_holder *h, const stru
     const struct authz_grant *g = path ? &path->grant : NULL;
     bool is_wide = !g || g->kind == AUTHZ_CLUSTER_ROLE_BINDING;
     struct table_cell cells[COLUMNS_WIDE] = {
-        [COLUMN_KIND] = {.text = question_subject_kind(&h->subject)},
-        [COLUMN_NAME] = {.text = question_subject_name(a, &h->subject), .style = STYLE_NAME},
+        [COLUMN_KIND] = {.text = authz_subject_kind_name(h->subject.kind)},
+        [COLUMN_NAME] = {.text = authz_subject_name(a, &h->subject), .style = STYLE_NAME},
         [COLUMN_SCOPE] = {.text = is_wide ? S("cluster") : g->namespace, .style = is_wide ? STYLE_WARN : STYLE_PLAIN},
         [COLUMN_BINDING] = {.text = g ? g->name : S("-")},
         [COLUMN_ROLE] = {.text = g ? role_of(a, g) : S("-")},
@@ -102,9 +102,9 @@ static void print_names(struct command *c, const struct explain_holders *holders
     struct buf out = {0};
     for (size_t i = 0; i < holders->n; i++) {
         const struct authz_subject *s = &holders->list[i].subject;
-        buf_add_str(&out, str_lower(&c->arena, question_subject_kind(s)));
+        buf_add_str(&out, str_lower(&c->arena, authz_subject_kind_name(s->kind)));
         buf_add_char(&out, '/');
-        term_add(&out, &c->term, STYLE_PLAIN, question_subject_name(&c->arena, s));
+        term_add(&out, &c->term, STYLE_PLAIN, authz_subject_name(&c->arena, s));
         buf_add_char(&out, '\n');
     }
     output_text(buf_str(&out));
@@ -118,7 +118,7 @@ static void print_document(struct command *c, const struct question *q, const st
     struct json doc = question_document(a, "WhoCan", q), subjects = json_arr_sized(a, holders->n);
     for (size_t i = 0; i < holders->n; i++) {
         const struct explain_holder *h = &holders->list[i];
-        struct json subject = question_subject(a, &h->subject), paths = json_arr_sized(a, h->n_paths);
+        struct json subject = document_subject(a, &h->subject), paths = json_arr_sized(a, h->n_paths);
         for (size_t k = 0; k < h->n_paths; k++) {
             struct json path = question_path(a, &h->paths[k]);
             json_remove(&path, S("subject"));

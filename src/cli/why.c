@@ -32,15 +32,15 @@ static struct json miss_document(struct arena *a, const struct why *w, const str
     struct json object = json_obj();
     json_add(a, &object, S("kind"), json_str(str_of(kinds[miss->kind])));
     if (miss->instead.n)
-        json_add(a, &object, S("allowed"), question_texts(a, miss->instead));
+        json_add(a, &object, S("allowed"), document_texts(a, miss->instead));
     if (w->is_own)
         return object;
     struct json role =
-        question_ref(a, authz_kind_name(g->role_kind), miss->role ? miss->role->namespace : (str){0}, g->role_name);
-    question_add_text(a, &role, "package", miss->package);
+        document_ref(a, authz_kind_name(g->role_kind), miss->role ? miss->role->namespace : (str){0}, g->role_name);
+    document_add_text(a, &role, "package", miss->package);
     if (miss->kind != MISS_BINDING) {
-        json_add(a, &object, S("subject"), question_subject(a, &g->subject));
-        json_add(a, &object, S("binding"), question_ref(a, authz_kind_name(g->kind), g->namespace, g->name));
+        json_add(a, &object, S("subject"), document_subject(a, &g->subject));
+        json_add(a, &object, S("binding"), document_ref(a, authz_kind_name(g->kind), g->namespace, g->name));
     }
     json_add(a, &object, S("role"), role);
     return object;
@@ -52,9 +52,9 @@ static struct json remedy_document(struct arena *a, const struct why *w)
     struct json object = json_obj();
     if (r->role)
         json_add(a, &object, S("role"),
-                 question_ref(a, authz_kind_name(r->role->kind), r->role->namespace, r->role->name));
+                 document_ref(a, authz_kind_name(r->role->kind), r->role->namespace, r->role->name));
     json_add(a, &object, S("rule"), rules_to_json(a, (struct rules){&r->rule, 1}).items[0]);
-    question_add_text(a, &object, "command", w->command);
+    document_add_text(a, &object, "command", w->command);
     return object;
 }
 
@@ -64,7 +64,7 @@ static void print_document(struct command *c, const struct question *q, const st
     const struct explanation *e = &w->e;
     struct json doc = question_document(a, "Why", q), paths = json_arr(), misses = json_arr();
     json_add(a, &doc, S("allowed"), json_bool(e->decision.allowed));
-    question_add_text(a, &doc, "reason", e->decision.reason);
+    document_add_text(a, &doc, "reason", e->decision.reason);
     if (e->is_master)
         json_add(a, &doc, S("canDoEverything"), json_bool(true));
     for (size_t i = 0; !w->is_own && i < e->n_paths; i++)

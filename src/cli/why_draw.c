@@ -49,18 +49,16 @@ static void grow_more(struct drawing *d, struct branch *up, size_t n)
 /* lead: the lines from further up. */
 static void draw_below(struct buf *b, const struct drawing *d, const struct branch *branch, str lead)
 {
-    static const str fine[] = {S_INIT("├── "), S_INIT("└── "), S_INIT("│   "), S_INIT("    ")};
-    static const str plain[] = {S_INIT("|-- "), S_INIT("`-- "), S_INIT("|   "), S_INIT("    ")};
-    const str *lines = d->term->has_utf8 ? fine : plain;
+    const struct term_lines *lines = term_lines(d->term);
     for (size_t i = 0; i < branch->below.n; i++) {
         bool is_last = i + 1 == branch->below.n;
         struct buf deeper = {0};
         buf_add_str(b, lead);
-        buf_add_str(b, lines[is_last]);
+        buf_add_str(b, is_last ? lines->last : lines->branch);
         buf_add_str(b, branch->below.p[i]->text);
         buf_add_char(b, '\n');
         buf_add_str(&deeper, lead);
-        buf_add_str(&deeper, lines[2 + is_last]);
+        buf_add_str(&deeper, is_last ? lines->none : lines->line);
         draw_below(b, d, branch->below.p[i], buf_str(&deeper));
         buf_done(&deeper);
     }
@@ -98,7 +96,7 @@ static struct branch *grow_binding(struct drawing *d, struct branch *up, const s
         term_add(&line, d->term, STYLE_NAME, g->namespace);
     }
     buf_add_str(&line, S(", to "));
-    add_named(d, &line, question_subject_kind(&g->subject), question_subject_name(&d->arena, &g->subject));
+    add_named(d, &line, authz_subject_kind_name(g->subject.kind), authz_subject_name(&d->arena, &g->subject));
     return grow(d, up, &line);
 }
 

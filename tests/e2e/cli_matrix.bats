@@ -27,6 +27,7 @@ rows() {
 @test "somebody else: the same answer, from roles and bindings" {
     golden matrix/jane.txt matrix jane -n app-team-1
     golden matrix/account.txt matrix system:serviceaccount:app-team-1:wordpress -n app-team-1
+    golden matrix/account.txt matrix serviceaccount/app-team-1/wordpress -n app-team-1
 }
 
 @test "what it says is what the server does, asked one by one" {
@@ -84,6 +85,8 @@ rows() {
     lacks pods
     run -0 matrix carol --group devs -n other
     matches 'pods +✔ .*'
+    run -0 matrix group/devs -n other
+    matches 'pods +✔ .*'
     run -0 matrix system:serviceaccount:app-team-1:wordpress -n other
     matches 'pods +✔ .*'
     run -0 matrix carol --group system:masters -n other
@@ -139,4 +142,5 @@ rows() {
     run -2 matrix one two
     run -2 matrix --group devs
     run -2 matrix -o dot
+    run -2 matrix serviceaccount/wordpress
 }

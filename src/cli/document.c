@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/document.h"
+
+struct json document_new(struct arena *a, const char *kind)
+{
+    struct json document = json_obj();
+    json_add(a, &document, S("apiVersion"), json_str(S("cli.reeve.dev/v1")));
+    json_add(a, &document, S("kind"), json_str(str_of(kind)));
+    return document;
+}
+
+void document_add_text(struct arena *a, struct json *object, const char *key, str text)
+{
+    if (text.n)
+        json_add(a, object, str_of(key), json_str(text));
+}
+
+struct json document_texts(struct arena *a, struct strs texts)
+{
+    struct json list = json_arr_sized(a, texts.n);
+    strs_each(texts, text)
+    {
+        json_push(a, &list, json_str(*text));
+    }
+    return list;
+}
+
+struct json document_ref(struct arena *a, str kind, str namespace, str name)
+{
+    struct json ref = json_obj();
+    document_add_text(a, &ref, "kind", kind);
+    document_add_text(a, &ref, "namespace", namespace);
+    document_add_text(a, &ref, "name", name);
+    return ref;
+}
+
+struct json document_subject(struct arena *a, const struct authz_subject *subject)
+{
+    return document_ref(a, authz_subject_kind_name(subject->kind), subject->namespace, subject->name);
+}
