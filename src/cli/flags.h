@@ -35,9 +35,9 @@ struct flag_address {
 };
 
 struct flag {
-    char letter;      /* 0: none */
-    const char *name; /* without dashes */
+    char letter; /* 0: none */
     enum flag_kind kind;
+    const char *name; /* without dashes */
     void *into;
     const char *const *words; /* of FLAG_WORD, NULL at the end */
     const char

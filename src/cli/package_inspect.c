@@ -200,17 +200,14 @@ static void print_rights(const struct inspection *s)
     }
 }
 
-static void print_text(struct inspection *s)
+static void print_text(const struct inspection *s)
 {
-    struct buf out = {0};
-    s->out = &out;
     print_head(s);
     print_crds(s);
     print_needs(s);
     print_deployment(s);
     print_rights(s);
-    output_text(buf_str(&out));
-    buf_done(&out);
+    output_text(buf_str(s->out));
 }
 
 /* ---- The command. ---- */
@@ -221,7 +218,8 @@ static int inspect(struct command *c, const struct package_flags *images, const 
     struct err err;
     if (package_source_open(c, images, what, tag, &source, &err) < 0)
         return err.code == ERR_BAD_REQUEST ? command_misused(c, "%s", err.msg) : command_fail(c, &err);
-    struct inspection s = {.arena = &c->arena, .term = &c->term, .what = what, .source = &source};
+    struct buf out = {.arena = &c->arena};
+    struct inspection s = {.arena = &c->arena, .term = &c->term, .what = what, .source = &source, .out = &out};
     plan_make_alone(s.arena, source.package, &s.plan);
     if (output == TEXT) {
         print_text(&s);
