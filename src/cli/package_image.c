@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+enum { DIGITS_TOLD = 12 };
+
 struct moving {
     struct command command;
     struct package_flags images;
@@ -35,6 +37,7 @@ static void see(void *ctx, const struct oci_progress *now)
     progress_show(&m->progress);
 }
 
+/* digest: its beginning is told; all of it is the output. */
 static void see_end(struct moving *m, int code, str digest)
 {
     for (size_t i = 0; i < 2 && code < 0; i++) {
@@ -43,7 +46,7 @@ static void see_end(struct moving *m, int code, str digest)
     }
     if (code == 0) {
         m->steps[0].state = m->steps[1].state = PROGRESS_DONE;
-        m->steps[1].note = digest;
+        m->steps[1].note = str_upto(digest, sizeof "sha256:" - 1 + DIGITS_TOLD);
     }
     progress_show(&m->progress);
     progress_end(&m->progress);

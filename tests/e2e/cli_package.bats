@@ -44,7 +44,7 @@ package() { "$REEVE" package "$@"; }
 
 # masked: without what depends on the machine and its zlib.
 masked() {
-    sed -E -e 's/sha256:[0-9a-f]{64}/sha256:DIGEST/g' -e "s|$SCRATCH|SCRATCH|g" -e "s|${REGISTRY//./\\.}|REGISTRY|g" \
+    sed -E -e 's/sha256:[0-9a-f]{64}/sha256:DIGEST/g' -e 's/sha256:[0-9a-f]{12}$/sha256:DIGITS/g' -e "s|$SCRATCH|SCRATCH|g" -e "s|${REGISTRY//./\\.}|REGISTRY|g" \
         -e 's/^(Size +).*/\1SIZE/' -e 's/^(  "size": )[0-9]+/\1SIZE/' -e 's/(layers [0-9]+\/[0-9]+ )[0-9.]+ k?B/\1SIZE/'
 }
 
