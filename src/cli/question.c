@@ -29,11 +29,22 @@ static void warn_verb(struct command *c, str verb, bool is_url)
              meant ? meant : "", meant ? "\"?" : "");
 }
 
-/* Rights to act as somebody are about users and groups, which are in no discovery. */
+/* What rights are about without being served: whom to act as, and whose certificates to sign. It is in no namespace. */
 static bool is_virtual(const struct resource_named *r)
 {
-    static const char *const names[] = {"users", "groups", "uids", "userextras", NULL};
-    return is_among(r->resource, names) && (r->group.n == 0 || str_eq(r->group, S("authentication.k8s.io")));
+    static const struct {
+        const char *group, *resource;
+    } known[] = {
+        {"", "users"},
+        {"", "groups"},
+        {"authentication.k8s.io", "uids"},
+        {"authentication.k8s.io", "userextras"},
+        {"certificates.k8s.io", "signers"},
+    };
+    for (size_t i = 0; !r->what && i < sizeof known / sizeof *known; i++)
+        if (str_eq(r->group, str_of(known[i].group)) && str_eq(r->resource, str_of(known[i].resource)))
+            return true;
+    return false;
 }
 
 static void warn_part(struct command *c, const struct resource_named *r, str subresource)
