@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from reeve_manager import wait_for  # noqa: E402
 from reeve_server import Server, Tap  # noqa: E402
 from registry_world import (Fetch, Folder, Image, Registry, TokenService, digest_of, docker_config,  # noqa: E402
                             htpasswd, skopeo, without_landlock)
@@ -97,7 +98,7 @@ class Tests:
             server = Server(self.reeve)
             try:
                 server.start(preexec)
-                assert re.search(wanted, server.read_log()), server.read_log()
+                wait_for(lambda: re.search(wanted, server.read_log()), wanted)  # controllers start beside the server
                 server.stop()
             finally:
                 server.remove()
