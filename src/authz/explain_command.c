@@ -5,40 +5,12 @@
  */
 #include "authz/explain.h"
 
-/* ---- Words for a shell. ---- */
-
-static bool needs_quotes(str text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                        (c && strchr("_-./:=,@%+", c));
-        if (!is_plain)
-            return true;
-    }
-    return text.n == 0;
-}
-
-static void add_word(struct buf *b, str text)
-{
-    if (!needs_quotes(text)) {
-        buf_add_str(b, text);
-        return;
-    }
-    buf_add_char(b, '\'');
-    for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] == '\'')
-            buf_add_str(b, S("'\\''"));
-        else
-            buf_add_char(b, text.p[i]);
-    }
-    buf_add_char(b, '\'');
-}
+#include "base/shell.h"
 
 static void add_flag(struct buf *b, const char *flag, str value)
 {
     buf_fmt(b, " --%s=", flag);
-    add_word(b, value);
+    shell_add_word(b, value);
 }
 
 /* ---- What kubectl knows. ---- */
@@ -105,7 +77,7 @@ static void add_create_role(struct buf *b, const struct explain_remedy *r)
 {
     struct arena scratch ARENA_SCOPE = {0};
     buf_add_str(b, r->role_kind == AUTHZ_ROLE ? S("kubectl create role ") : S("kubectl create clusterrole "));
-    add_word(b, r->role_name);
+    shell_add_word(b, r->role_name);
     add_flag(b, "verb", r->rule.verbs.p[0]);
     if (r->rule.non_resource_urls.n)
         add_flag(b, "non-resource-url", r->rule.non_resource_urls.p[0]);
@@ -125,7 +97,7 @@ static void add_create_binding(struct buf *b, const struct explain_remedy *r)
     const struct authz_subject *s = &r->subject;
     bool is_wide = r->binding_kind == AUTHZ_CLUSTER_ROLE_BINDING;
     buf_add_str(b, is_wide ? S("kubectl create clusterrolebinding ") : S("kubectl create rolebinding "));
-    add_word(b, r->binding_name);
+    shell_add_word(b, r->binding_name);
     enum authz_kind kind = r->role ? r->role->kind : r->role_kind;
     add_flag(b, kind == AUTHZ_ROLE ? "role" : "clusterrole", r->role_name);
     if (s->kind == AUTHZ_SERVICE_ACCOUNT)
@@ -151,7 +123,7 @@ static void add_object(struct buf *b, const struct explain_remedy *r)
     json_add(&scratch, &object, S("rules"), rules_to_json(&scratch, (struct rules){&r->rule, 1}));
     json_encode(&text, &object, 0);
     buf_add_str(b, S("printf %s "));
-    add_word(b, buf_str(&text));
+    shell_add_word(b, buf_str(&text));
     buf_add_str(b, S(" | kubectl create -f -"));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/installs.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
 
 const char *const cli_installs_dry_runs[] = {"none", "client", "server", NULL};
@@ -29,29 +30,12 @@ str cli_installs_path(struct arena *a, const struct installs_target *t)
     return str_fmt(a, "%.*s.%.*s/%.*s", STR(str_lower(a, t->resource.kind)), STR(t->resource.group), STR(t->name));
 }
 
-/* As a shell takes it. */
-static void add_word(struct buf *b, str word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=,~";
-    bool is_plain = word.n != 0;
-    for (size_t i = 0; i < word.n; i++)
-        is_plain = is_plain && word.p[i] && strchr(plain, word.p[i]);
-    if (is_plain) {
-        buf_add_str(b, word);
-        return;
-    }
-    buf_add_char(b, '\'');
-    for (size_t i = 0; i < word.n; i++)
-        buf_add_str(b, word.p[i] == '\'' ? S("'\\''") : (str){word.p + i, 1});
-    buf_add_char(b, '\'');
-}
-
 static void add_flag(struct buf *b, const char *flag, str value)
 {
     if (value.n == 0)
         return;
     buf_fmt(b, " %s ", flag);
-    add_word(b, value);
+    shell_add_word(b, value);
 }
 
 str cli_installs_flags(struct command *c, const struct installs_target *t)

@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "up/greeting.h"
 
+#include "base/shell.h"
+
 #include <stdlib.h>
 #include <unistd.h>
-
-/* As a shell reads it back: in quotes if it has to be. */
-static void add_word(struct buf *b, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,";
-    if (word[0] && word[strspn(word, plain)] == 0) {
-        buf_add_str(b, str_of(word));
-        return;
-    }
-    buf_add_char(b, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            buf_add_str(b, S("'\\'"));
-        buf_add_char(b, *word);
-    }
-    buf_add_char(b, '\'');
-}
 
 static void add_path(struct buf *b, const char *path)
 {
     char *absolute = realpath(path, NULL);
-    add_word(b, absolute ? absolute : path);
+    shell_add_word(b, str_of(absolute ? absolute : path));
     free(absolute);
 }
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What: words of commands that people are told to type.
+ * Owns: nothing.
+ * Threads: pure.
+ * Errors: none. */
+#pragma once
+
+#include "base/str.h"
+
+/* Appends text as a shell reads it back as one word: in quotes if it has to be. */
+void shell_add_word(struct buf *b, str text);
