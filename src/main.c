@@ -8,8 +8,10 @@
 #include "up/up.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct verb {
     const char *name;
@@ -98,8 +100,22 @@ static int run(int argc, char **argv)
     return command ? command->run(argc - 1, argv + 1) : command_unknown(argv[1]);
 }
 
+/* Descriptors that nobody gave us must not become those of a socket or a file: what is printed would end up there. Reading is all
+ * they are good for, so that writing fails. */
+static void keep_standard_descriptors(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO;) {
+        fd = open("/dev/null", O_RDONLY);
+        if (fd > STDERR_FILENO)
+            (void)close(fd);
+        if (fd < 0)
+            return;
+    }
+}
+
 int main(int argc, char **argv)
 {
+    keep_standard_descriptors();
     help_set_program(argc > 0 ? argv[0] : "reeve");
     int code = help_is_completion() ? cli_complete(argc, argv) : run(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -189,9 +189,9 @@ static void print_objects(const read_objects *objects, bool as_json)
     buf_done(&out);
 }
 
-static int check_all(struct arena *a, read_objects *objects, const char *output)
+static int check_all(struct command *command, read_objects *objects, const char *output)
 {
-    struct check c = {.arena = a, .registry = registry_new()};
+    struct check c = {.arena = &command->arena, .registry = registry_new()};
     size_t at = 0;
     str key;
     void *schema;
@@ -207,7 +207,7 @@ static int check_all(struct arena *a, read_objects *objects, const char *output)
     registry_free(c.registry);
     if (output && c.bad == 0)
         print_objects(objects, output[0] == 'j');
-    (void)fprintf(stderr, "%zu object%s, %zu with errors\n", objects->n, objects->n == 1 ? "" : "s", c.bad);
+    term_say(&command->term, "%zu object%s, %zu with errors", objects->n, objects->n == 1 ? "" : "s", c.bad);
     return c.bad ? CLI_FAILED : CLI_OK;
 }
 
@@ -216,7 +216,7 @@ static int read_all(struct arena *a, char **paths, size_t n, read_objects *objec
     struct err err;
     for (size_t i = 0; i < n; i++) {
         if (read_path(a, paths[i], objects, &err) < 0) {
-            (void)fprintf(stderr, "reeve check: %s\n", err.msg);
+            term_complain("check", "%s", err.msg);
             return CLI_FAILED;
         }
     }
@@ -239,5 +239,5 @@ int cli_check(int argc, char **argv)
     if (words.n == 0)
         return command_end(&c, command_misused(&c, "name at least one file, or - for standard input"));
     code = read_all(&c.arena, words.p, words.n, &objects);
-    return command_end(&c, code ? code : check_all(&c.arena, &objects, output < 0 ? NULL : formats[output]));
+    return command_end(&c, code ? code : check_all(&c, &objects, output < 0 ? NULL : formats[output]));
 }

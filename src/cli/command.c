@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
 
+#include "base/shell.h"
 #include "cli/data_dir.h"
 #include "cli/help.h"
 #include "cli/visible.h"
 #include "json/yaml.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 const char *const output_words[] = {[OUTPUT_TABLE] = "table", [OUTPUT_WIDE] = "wide", [OUTPUT_JSON] = "json",
@@ -132,18 +134,47 @@ int command_verb(struct command *c, const struct flag_words *words, const char *
 
 /* ---- The server. ---- */
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A context that does not exist is told with those that do. */
+static int explain_context(struct command *c, const str *names, size_t n, struct err *err)
+{
+    const char **list = arena_alloc(&c->arena, (n + 1) * sizeof *list);
+    for (size_t i = 0; i < n; i++)
+        list[i] = str_cstr(&c->arena, names[i]);
+    list[n] = NULL;
+    qsort(list, n, sizeof *list, by_text);
+    const char *nearest = flags_nearest(str_cstr(&c->arena, c->server.context), list);
+    str all = list_words(&c->arena, list);
+    if (nearest)
+        return err_set(err, ERR_NOT_FOUND, "%s, did you mean \"%s\"?", str_cstr(&c->arena, str_of(err->msg)), nearest);
+    return err_set(err, ERR_NOT_FOUND, "%s: say %.*s", str_cstr(&c->arena, str_of(err->msg)), STR(all));
+}
+
 /* Nobody said which server; one that was started on this machine has left its address. */
 static int explain_missing(struct command *c, struct err *err)
 {
     const char *folder;
     struct err ignored;
-    if (err->code != ERR_NOT_FOUND || c->server.kubeconfig.n || cli_data_dir(&c->arena, &folder, &ignored) < 0)
+    struct client_config_args args = {.kubeconfig = c->server.kubeconfig, .env = (const char *const *)environ};
+    const str *contexts;
+    size_t n;
+    if (err->code != ERR_NOT_FOUND || client_config_contexts(&c->arena, &args, &contexts, &n, &ignored) < 0)
+        return err->code;
+    if (n)
+        return c->server.context.n ? explain_context(c, contexts, n, err) : err->code;
+    if (c->server.kubeconfig.n || cli_data_dir(&c->arena, &folder, &ignored) < 0)
         return err->code;
     str file = str_fmt(&c->arena, "%s/admin.kubeconfig", folder);
+    struct buf word = {.arena = &c->arena};
+    shell_add_word(&word, file);
     if (access(str_cstr(&c->arena, file), R_OK) == 0)
         return err_set(err, ERR_NOT_FOUND,
-                       "no kubeconfig says which server to ask. That of \"reeve up\" is there: export KUBECONFIG=%.*s",
-                       STR(file));
+                       "no kubeconfig says which server to ask. That of \"%s up\" is there: export KUBECONFIG=%.*s",
+                       help_program(), STR(buf_str(&word)));
     return err_set(err, ERR_NOT_FOUND,
                    "no kubeconfig says which server to ask: name one with --kubeconfig or $KUBECONFIG, or start a "
                    "control plane with \"%s up\"",

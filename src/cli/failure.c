@@ -4,6 +4,7 @@
 #include "cli/command.h"
 
 #include "authz/explain.h"
+#include "base/shell.h"
 #include "cli/help.h"
 #include "cli/self.h"
 #include "client/file.h"
@@ -90,32 +91,68 @@ static void add_need(struct command *c, struct buf *b, const struct command_need
     authz_index_free(index);
 }
 
-/* The command that grants all needs of one place: those with the verbs of the first. */
-static void add_remedy(struct command *c, struct buf *b, const struct command_need *needs, size_t n, str user)
+/* One role: these verbs on these resources, in one place. */
+struct grant {
+    str namespace, name;
+    str verbs, resources; /* "get,list" */
+};
+
+typedef VEC(struct grant) grants;
+
+static bool is_same_object(const struct command_need *a, const struct command_need *b)
 {
-    str place = needs[0].namespace;
+    return str_eq(a->namespace, b->namespace) && str_eq(a->name, b->name) && str_eq(a->group, b->group) &&
+           str_eq(a->resource, b->resource) && str_eq(a->subresource, b->subresource);
+}
+
+/* Adds to a grant of the same verbs in the same place, or makes one: nobody is given more than what is missing. */
+static void grant(struct command *c, grants *all, const struct command_need *need, str verbs)
+{
+    struct buf resource = {.arena = &c->arena};
+    add_resource(&resource, need);
+    vec_each(all, it)
+    {
+        if (str_eq(it->namespace, need->namespace) && str_eq(it->name, need->name) && str_eq(it->verbs, verbs)) {
+            it->resources = str_fmt(&c->arena, "%.*s,%.*s", STR(it->resources), STR(buf_str(&resource)));
+            return;
+        }
+    }
+    *vec_push(&c->arena, all) = (struct grant){need->namespace, need->name, verbs, buf_str(&resource)};
+}
+
+static void collect_grants(struct command *c, const struct command_need *needs, size_t n, grants *all)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct buf verbs = {.arena = &c->arena};
+        bool is_first = true;
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = !is_same_object(&needs[k], &needs[i]);
+        for (size_t k = i; k < n && is_first; k++) {
+            if (is_same_object(&needs[k], &needs[i]))
+                buf_fmt(&verbs, "%s%s", verbs.n ? "," : "", needs[k].verb);
+        }
+        if (is_first)
+            grant(c, all, &needs[i], buf_str(&verbs));
+    }
+}
+
+static void add_remedy(struct command *c, struct buf *b, const struct grant *g, size_t number, str user)
+{
+    const char *kind = g->namespace.n ? "role" : "clusterrole";
     char *name = str_cstr(&c->arena, str_fmt(&c->arena, "reeve-%s", c->name));
-    const char *kind = place.n ? "role" : "clusterrole";
     for (char *at = name; *at; at++)
         *at = *at == ' ' ? '-' : *at;
-    buf_fmt(b, "\n  kubectl create %s %s --verb=", kind, name);
-    for (size_t i = 0; i < n; i++) {
-        bool is_new = str_eq(needs[i].namespace, place);
-        for (size_t k = 0; k < i && is_new; k++)
-            is_new = !str_eq(needs[k].namespace, place) || strcmp(needs[k].verb, needs[i].verb) != 0;
-        if (is_new)
-            buf_fmt(b, "%s%s", i ? "," : "", needs[i].verb);
+    if (number > 1)
+        name = str_cstr(&c->arena, str_fmt(&c->arena, "%s-%zu", name, number));
+    str where = g->namespace.n ? str_fmt(&c->arena, " -n %.*s", STR(g->namespace)) : S("");
+    buf_fmt(b, "\n  kubectl create %s %s --verb=%.*s --resource=%.*s", kind, name, STR(g->verbs), STR(g->resources));
+    if (g->name.n) {
+        buf_add_str(b, S(" --resource-name="));
+        shell_add_word(b, g->name);
     }
-    buf_add_str(b, S(" --resource="));
-    for (size_t i = 0, listed = 0; i < n; i++) {
-        if (!str_eq(needs[i].namespace, place))
-            continue;
-        buf_add_str(b, listed++ ? S(",") : S(""));
-        add_resource(b, &needs[i]);
-    }
-    str where = place.n ? str_fmt(&c->arena, " -n %.*s", STR(place)) : S("");
-    buf_fmt(b, "%.*s && kubectl create %sbinding %s --%s=%s --user=%.*s%.*s", STR(where), kind, name, kind, name,
-            STR(user), STR(where));
+    buf_fmt(b, "%.*s && kubectl create %sbinding %s --%s=%s --user=", STR(where), kind, name, kind, name);
+    shell_add_word(b, user);
+    buf_add_str(b, where);
 }
 
 static bool explain_refusal(struct command *c, const struct err *err)
@@ -134,13 +171,10 @@ static bool explain_refusal(struct command *c, const struct err *err)
             me.n ? "\" lacks" : " lack");
     vec_each(&missing, need) add_need(c, &text, need);
     buf_add_str(&text, S("\nSomebody who may grant them can say:"));
-    for (size_t i = 0; i < missing.n; i++) {
-        bool is_first = true;
-        for (size_t k = 0; k < i && is_first; k++)
-            is_first = !str_eq(missing.p[k].namespace, missing.p[i].namespace);
-        if (is_first)
-            add_remedy(c, &text, missing.p + i, missing.n - i, me.n ? me : S("USER"));
-    }
+    grants all = {0};
+    collect_grants(c, missing.p, missing.n, &all);
+    for (size_t i = 0; i < all.n; i++)
+        add_remedy(c, &text, &all.p[i], i + 1, me.n ? me : S("USER"));
     term_complain(c->name, "%.*s", STR(buf_str(&text)));
     return true;
 }
