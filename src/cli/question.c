@@ -167,7 +167,8 @@ int question_who(struct command *c, const char *user, const flag_texts *groups, 
 /* A kubeconfig that makes no sense is not a fault of the command line. */
 int question_fail(struct command *c, const struct err *err)
 {
-    return err->code == ERR_BAD_REQUEST && c->session.client ? command_misused(c, "%s", err->msg) : command_fail(c, err);
+    return err->code == ERR_BAD_REQUEST && c->session.client ? command_misused(c, "%s", err->msg)
+                                                             : command_fail(c, err);
 }
 
 /* ---- Documents. ---- */
