@@ -18,7 +18,7 @@ LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
 CODE = re.compile(r'`([^`\n]+)`')
 NAMED = re.compile(r'`([a-z0-9-]+(?:/[\w*.{},-]+)*)`,? "([^"]+)"')
 TOP = ('bench', 'deploy', 'docs', 'examples', 'fuzz', 'man', 'packaging', 'src', 'tests', 'tools')
-SUITES = ('cli', 'cmd', 'crash', 'docs', 'e2e', 'server', 'tools')
+SUITES = ('cli', 'crash', 'docs', 'e2e', 'packaging', 'server', 'tools')
 
 
 def find_documents(root):
