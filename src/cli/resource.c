@@ -6,8 +6,10 @@ int resource_all(struct command *c, const struct client_discovery **ret, struct 
     if (!c->discovery) {
         struct client_discovery *found = ARENA_NEW(&c->arena, struct client_discovery);
         int code = client_discover(c->session.client, &c->arena, found, err);
-        if (code < 0)
-            return err_wrap(err, "ask which resources there are");
+        if (code < 0) {
+            (void)err_wrap(err, "ask which resources there are");
+            return code;
+        }
         c->discovery = found;
     }
     *ret = c->discovery;
@@ -67,7 +69,7 @@ static void take_word(str type, struct resource_named *ret)
 
 int resource_find(struct command *c, str text, struct resource_named *ret, struct err *err)
 {
-    const struct client_discovery *d;
+    const struct client_discovery *d = NULL;
     struct resource_named r = {0};
     str type;
     *ret = r;

@@ -227,6 +227,8 @@ static void wait_for(struct client *c, struct wait *list, size_t n)
     struct crowd crowd;
     wait_begin(c, &crowd, list, n);
     wait_end(&crowd);
+    for (size_t i = 0; i < n; i++)
+        list[i].crowd = NULL; /* gone */
 }
 
 struct client_asking {
