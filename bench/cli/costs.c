@@ -10,13 +10,13 @@
 static const struct {
     const char *name;
     void (*run)(const char *binary);
-} rows[] = {{"start", rows_start}, {"rights", rows_rights}};
+} rows[] = {{"start", rows_start}, {"rights", rows_rights}, {"plan", rows_plan}};
 
 /* costs REEVE [ROWS…] */
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        (void)fprintf(stderr, "Usage: %s REEVE [start|rights]...\n", argv[0]);
+        (void)fprintf(stderr, "Usage: %s REEVE [start|rights|plan]...\n", argv[0]);
         return 2;
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -9,3 +9,5 @@
 void rows_start(const char *binary);
 /* who-can and why, with 50,000 bindings. */
 void rows_rights(const char *binary);
+/* plan of a package with 2,000 CRDs. */
+void rows_plan(const char *binary);

@@ -77,12 +77,22 @@ static void carry(struct findings *to, const struct findings *from)
 }
 
 /* Installs of a namespace cannot be without it; that of the cluster's controllers is made when it is missing. */
-static void check_namespace(struct planning *p)
+static bool lacks_namespace(struct planning *p)
 {
     static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
     struct client_ref ref = {.resource = &namespaces, .name = p->asked.namespace};
     struct err unseen;
-    if (!p->asked.is_cluster && client_get_metadata(p->c->session.client, p->a, &ref, NULL, &unseen) == ERR_NOT_FOUND)
+    return !p->asked.is_cluster &&
+           client_get_metadata(p->c->session.client, p->a, &ref, NULL, &unseen) == ERR_NOT_FOUND;
+}
+
+/* What has to be there before an install can be asked for. */
+static void check_server(struct planning *p)
+{
+    if (!p->world.has_kinds)
+        findings_add(&p->plan.warnings, (str){0},
+                     "this server does not know packages yet: a reeve manager has to be set up for it");
+    if (lacks_namespace(p))
         findings_add(&p->plan.warnings, (str){0}, "namespace %.*s does not exist yet: kubectl create namespace %.*s",
                      STR(p->asked.namespace), STR(p->asked.namespace));
 }
@@ -100,7 +110,7 @@ static int make(struct planning *p, struct err *err)
     carry(&p->findings, &p->plan.findings);
     if (p->findings.list.n || !p->world.is_known)
         return 0;
-    check_namespace(p);
+    check_server(p);
     if ((code = planning_see_before(p, err)) < 0 || (code = planning_check_names(p, err)) < 0 || p->findings.list.n)
         return code;
     return planning_see_people(p, err);
@@ -132,10 +142,30 @@ static int tell(struct planning *p, const struct err *err)
     return err->code == ERR_BAD_REQUEST ? command_misused(p->c, "%s", err->msg) : command_fail(p->c, err);
 }
 
+/* Whether a package was named after its digest, because nobody gave it a version. */
+static bool has_version_of_digest(const struct package *package)
+{
+    str algorithm, hex;
+    str_cut(package->digest, ':', &algorithm, &hex);
+    return str_has_prefix(hex, package->version);
+}
+
+/* Without a server nobody compares digests: then a directory need not be packed to know its own, unless it is its version. */
+static int open_package(struct planning *p, struct err *err)
+{
+    p->images.is_quick = p->is_offline;
+    int code = package_source_open(p->c, &p->images, p->what, p->tag, &p->source, err);
+    if (code < 0 || !p->source.is_directory || !p->is_offline || !has_version_of_digest(p->source.package))
+        return code;
+    package_source_close(&p->source);
+    p->images.is_quick = false;
+    return package_source_open(p->c, &p->images, p->what, p->tag, &p->source, err);
+}
+
 static int run(struct planning *p)
 {
     struct err err;
-    if (package_source_open(p->c, &p->images, p->what, p->tag, &p->source, &err) < 0)
+    if (open_package(p, &err) < 0)
         return tell(p, &err);
     decide_scope(p);
     if (!p->is_offline && command_connect(p->c, &err) < 0)

@@ -83,7 +83,8 @@ static void print_head(struct printing *s)
         say(s, 2, STYLE_FAINT, "directory %s, as %.*s", p->what, STR(p->source.reference));
     else
         say(s, 2, STYLE_FAINT, "image %.*s", STR(p->asked.image));
-    say(s, 2, STYLE_FAINT, "%.*s", STR(package->digest));
+    if (!p->source.is_directory || !p->images.is_quick)
+        say(s, 2, STYLE_FAINT, "%.*s", STR(package->digest));
 }
 
 /* ---- Rights. ---- */

@@ -30,7 +30,8 @@ static struct json package_tree(const struct planning *p)
     add_text(p->a, &o, S("reference"), p->source.is_directory ? p->source.reference : p->asked.image);
     if (p->source.is_directory)
         add_word(p->a, &o, S("directory"), p->what);
-    add_text(p->a, &o, S("digest"), package->digest);
+    if (!p->source.is_directory || !p->images.is_quick)
+        add_text(p->a, &o, S("digest"), package->digest);
     add_text(p->a, &o, S("repository"), package->repo);
     add_text(p->a, &o, S("name"), package->name);
     add_text(p->a, &o, S("version"), package->version);

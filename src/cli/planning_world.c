@@ -258,7 +258,5 @@ int planning_see_world(struct planning *p, struct err *err)
     }
     if (p->world.unseen.n)
         planning_note(p, "what is installed elsewhere: you may not list all %.*s", STR(buf_str(&p->world.unseen)));
-    if (code == 0 && !p->world.has_kinds)
-        planning_note(p, "this server does not know packages: no \"reeve manager\" has been set up for it");
     return code;
 }
