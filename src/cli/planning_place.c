@@ -81,17 +81,15 @@ static int check_name(str name, struct err *err)
 int planning_find_place(struct planning *p, struct err *err)
 {
     const struct package *package = p->source.package;
-    str namespace = command_namespace(p->c);
+    str context = command_namespace(p->c), place = context.n ? context : S("default");
     str name = p->name.n ? p->name : package->name;
-    if (namespace.n == 0)
-    namespace = S("default");
     p->self = (struct rival){p->is_stack ? &dialect_stacks : &dialect_packages, p->is_cluster, &p->install};
-    p->running.install = find_named(p, namespace, name);
+    p->running.install = find_named(p, place, name);
     if (!p->running.install && p->name.n == 0)
-        p->running.install = find_family(p, namespace, package->family);
+        p->running.install = find_family(p, place, package->family);
     if (!p->running.install && check_name(name, err) < 0)
         return err->code;
-    p->install = p->running.install ? change_install(p, p->running.install) : make_install(p, namespace, name);
+    p->install = p->running.install ? change_install(p, p->running.install) : make_install(p, place, name);
     see_running(p);
     plan_install_read(p->a, p->self.dialect, &p->install, &p->asked, &p->findings);
     return 0;
