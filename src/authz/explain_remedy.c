@@ -51,9 +51,7 @@ static struct rule smallest_rule(struct arena *a, const struct authz_attributes 
 enum fitness {
     FIT_PERSONA, /* made for people who use packages, here */
     FIT_ROLE,
-    FIT_SYSTEM,  /* made for those who run the packages */
-    FIT_PACKAGE, /* the part of one package in a persona: goes with the version of the package */
-    FIT_NOT,
+    FIT_NOT, /* a role of its own is better */
 };
 
 #define LABEL_SCOPE S("crossplane.io/scope")
@@ -69,13 +67,8 @@ static bool is_everything(const struct authz_role *role)
     return false;
 }
 
-static bool ends_like_persona(str name)
-{
-    return str_has_suffix(name, S(":view")) || str_has_suffix(name, S(":edit")) || str_has_suffix(name, S(":admin"));
-}
-
-/* Roles of the server's own parts, of controllers, of other namespaces' people, and those that may do everything are not for people
- * who lack one right. */
+/* Roles of the server's own parts, of controllers, of other namespaces' people, of those who run the packages, and those that may do
+ * everything are not for people who lack one right; and the parts of a package in a persona go with its version. */
 static enum fitness fitness_of(const struct authz_role *role, const struct authz_attributes *what)
 {
     str scope = json_get_text(role->labels, LABEL_SCOPE), prefix = PERSONA_OF_NAMESPACE, namespace, rest;
@@ -89,10 +82,8 @@ static enum fitness fitness_of(const struct authz_role *role, const struct authz
         return str_eq(namespace, what->namespace) ? FIT_PERSONA : FIT_NOT;
     }
     if (scope.n)
-        return str_eq(scope, S("environment")) ? FIT_PERSONA : FIT_SYSTEM;
-    if (explain_package(role).n)
-        return ends_like_persona(role->name) ? FIT_PACKAGE : FIT_NOT;
-    return FIT_ROLE;
+        return str_eq(scope, S("environment")) ? FIT_PERSONA : FIT_NOT;
+    return explain_package(role).n ? FIT_NOT : FIT_ROLE;
 }
 
 /* Who a role is bound to now. */
