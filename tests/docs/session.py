@@ -10,6 +10,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -38,6 +39,7 @@ def environment(scratch, binaries):
 
 class Session:
     def __init__(self, reeve, root):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind when a test is cut short
         self.scratch = os.path.realpath(tempfile.mkdtemp(prefix='reeve-docs-'))
         self.copy = os.path.join(self.scratch, 'reeve')
         binaries = os.path.join(self.scratch, 'bin')
