@@ -73,7 +73,7 @@ static enum fitness fitness_of(const struct authz_role *role, const struct authz
 {
     str scope = json_get_text(role->labels, LABEL_SCOPE), prefix = PERSONA_OF_NAMESPACE, namespace, rest;
     bool wants_everything = str_eq(what->verb, S("*")) && str_eq(what->resource, S("*"));
-    if (role->kind == AUTHZ_CLUSTER_ROLE && str_has_prefix(role->name, S("system:")))
+    if (str_has_prefix(role->name, S("system:")) || str_has_prefix(role->name, S("reeve:")))
         return FIT_NOT;
     if (!wants_everything && is_everything(role))
         return FIT_NOT;
@@ -81,6 +81,8 @@ static enum fitness fitness_of(const struct authz_role *role, const struct authz
         str_cut(str_from(role->name, prefix.n), ':', &namespace, &rest);
         return str_eq(namespace, what->namespace) ? FIT_PERSONA : FIT_NOT;
     }
+    if (str_has_prefix(role->name, S("crossplane:"))) /* a part of personas */
+        return FIT_NOT;
     if (scope.n)
         return str_eq(scope, S("environment")) ? FIT_PERSONA : FIT_NOT;
     return explain_package(role).n ? FIT_NOT : FIT_ROLE;
@@ -124,12 +126,13 @@ static bool note_bound(void *ctx, const struct authz_grant *grant)
     return true;
 }
 
-/* A role that only programs have was made for them. */
-static bool is_for_programs(const struct choice *c, const struct authz_role *role)
+/* A role that only programs have was made for them; view, edit and admin, which every Kubernetes has, for people. */
+static bool is_for_others(const struct choice *c, const struct authz_role *role)
 {
     const struct bound *bound = map_get(&c->bound, role_key(&role));
-    return bound && bound->to_accounts && !bound->to_people &&
-           explain_subject(c->e->who.user).kind != AUTHZ_SERVICE_ACCOUNT;
+    if (explain_subject(c->e->who.user).kind == AUTHZ_SERVICE_ACCOUNT)
+        return json_get(role->labels, S("kubernetes.io/bootstrapping")) != NULL;
+    return bound && bound->to_accounts && !bound->to_people;
 }
 
 static bool is_better(const struct choice *c, const struct authz_role *role, enum fitness fitness, double breadth)
@@ -152,7 +155,7 @@ static bool consider(void *ctx, const struct authz_role *role)
         return true;
     enum fitness fitness = fitness_of(role, what);
     double breadth = explain_breadth(role);
-    if (fitness == FIT_NOT || is_for_programs(c, role) || !is_better(c, role, fitness, breadth))
+    if (fitness == FIT_NOT || is_for_others(c, role) || !is_better(c, role, fitness, breadth))
         return true;
     c->best = role;
     c->fitness = fitness;
