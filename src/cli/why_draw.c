@@ -178,9 +178,11 @@ static void draw_yes(struct buf *b, struct drawing *d, const struct why *w)
 
 /* ---- No. ---- */
 
+/* Roles of the server's own parts are nobody else's: that they would allow it is no help. */
 static bool is_hidden(const struct explain_miss *miss)
 {
-    return miss->kind == MISS_BINDING && str_has_prefix(miss->role->name, S("system:"));
+    return miss->kind == MISS_BINDING &&
+           (str_has_prefix(miss->role->name, S("system:")) || str_has_prefix(miss->role->name, S("reeve:")));
 }
 
 static void grow_miss(struct drawing *d, struct branch *root, const struct why *w, const struct explain_miss *miss)
