@@ -77,6 +77,7 @@ static const char *stray_flag(const struct clusters_command *c, const struct giv
            : given->lifetime && verb != ADD         ? "--lifetime"
            : c->is_forced && verb != REMOVE         ? "--force"
            : c->base.timeout_ns && verb == LIST     ? "--timeout"
+           : c->base.selector.n && verb != LIST     ? "--selector"
            : given->output.n != 0 && verb == REMOVE ? "--output"
                                                     : NULL;
 }
@@ -135,7 +136,7 @@ static int run(struct clusters_command *c, enum verb verb)
 int cli_clusters(int argc, char **argv)
 {
     static const char *const names[] = {[ADD] = "add", [LIST] = "list", [REMOVE] = "remove", NULL};
-    struct clusters_command c = {.base = {.name = "clusters", .takes = TAKES_SERVER | TAKES_TIMEOUT},
+    struct clusters_command c = {.base = {.name = "clusters", .takes = TAKES_SERVER | TAKES_SELECTOR | TAKES_TIMEOUT},
                                  .lifetime_ns = INT64_C(720) * 3600 * SECOND};
     struct given given = {0};
     struct flag_words words;

@@ -153,10 +153,11 @@ static void print_list(struct clusters_command *c, struct json items)
 int cli_clusters_list(struct clusters_command *c, struct err *err)
 {
     struct client_ref ref = {.resource = &cli_clusters_resource};
+    struct client_list_options options = {.label_selector = c->base.selector};
     struct buf text = {.arena = &c->base.arena};
     struct json items;
     cli_clusters_need(c, "list", &ref);
-    int code = client_list(c->base.session.client, &c->base.arena, &ref, NULL, &items, NULL, err);
+    int code = client_list(c->base.session.client, &c->base.arena, &ref, &options, &items, NULL, err);
     if (code < 0)
         return cli_clusters_explain(c, "list ManagedClusters", err);
     if (c->output == OUTPUT_NAME)
@@ -165,6 +166,8 @@ int cli_clusters_list(struct clusters_command *c, struct err *err)
         print_list(c, items);
     else if (items.n)
         print_table(c, &items, &text);
+    else if (c->base.selector.n)
+        term_say(&c->base.term, "No clusters with such labels.");
     else
         term_say(&c->base.term, "No clusters yet: \"%s clusters add NAME\" adds one.", help_program());
     output_text(buf_str(&text));

@@ -115,6 +115,16 @@ YAML
     matches 'NAME .* AGE +AGENT +KUBERNETES'
     run -0 clusters list -o name
     says managedcluster.cluster.open-cluster-management.io/alpha
+    run -0 --separate-stderr clusters list -l region=north -o name
+    says ''
+    run -0 --separate-stderr clusters list -l region=north
+    says ''
+    [ "$stderr" = 'No clusters with such labels.' ]
+    hub label managedcluster alpha region=north
+    run -0 clusters list --selector 'region in (north, south)' -o name
+    says managedcluster.cluster.open-cluster-management.io/alpha
+    run -1 clusters list -l 'region in'
+    mentions 'reeve clusters list: list ManagedClusters: '
     run -0 clusters list -o json
     [ "$(jq -r '.items[0].metadata.name, .kind' <<<"$output" | xargs)" = 'alpha List' ]
     run -0 clusters list -o yaml
@@ -215,6 +225,8 @@ Somebody who may grant them can say:
     mentions '--force does not go with list'
     run -2 clusters remove alpha -o x
     mentions '--output does not go with remove'
+    run -2 clusters add alpha -l x=y
+    mentions '--selector does not go with add'
     run -2 clusters list -o xml
     mentions 'say table, wide, json, yaml or name'
     run -1 clusters add alpha --hub-server http://hub.example.com
