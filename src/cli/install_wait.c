@@ -63,13 +63,31 @@ static void tell_unheard(struct waiting *w)
                  help_program(), help_program());
 }
 
-/* How to see, to wait and to take back. */
-static str ways_on(struct install *i)
+/* A change is taken back by going back to what runs, and not by taking that away. */
+static bool is_change(const struct waiting *w, str *ret_installed)
 {
+    *ret_installed = json_text(json_dig(&w->wait.object, "status.installedPackage"));
+    return ret_installed->n && !str_eq(*ret_installed, w->i->package);
+}
+
+static str way_back(const struct waiting *w)
+{
+    struct install *i = w->i;
     struct arena *a = &i->c.arena;
-    str again = cli_install_command(i, i->package, &i->target), place = cli_installs_flags(&i->c, &i->target);
-    return str_fmt(a, "wait for it:   %.*s --wait\ntake it back:  %s uninstall %.*s%.*s", STR(again), help_program(),
-                   STR(i->target.name), STR(place));
+    str installed;
+    if (is_change(w, &installed))
+        return str_fmt(a, "back to what runs:  %.*s", STR(cli_install_command(i, installed, &i->target)));
+    return str_fmt(a, "take it back:  %s uninstall %.*s%.*s", help_program(), STR(i->target.name),
+                   STR(cli_installs_flags(&i->c, &i->target)));
+}
+
+/* How to see, to wait and to take back, one below the other. */
+static str ways_on(const struct waiting *w)
+{
+    struct install *i = w->i;
+    str again = cli_install_command(i, i->package, &i->target), installed;
+    return str_fmt(&i->c.arena, "wait for it:%*s%.*s --wait\n%.*s", is_change(w, &installed) ? 8 : 3, "", STR(again),
+                   STR(way_back(w)));
 }
 
 static int tell_late(struct waiting *w)
@@ -83,7 +101,7 @@ static int tell_late(struct waiting *w)
     else if (s->message.n || s->reason.n)
         buf_fmt(&why, ": %.*s%s%.*s", STR(s->reason), s->message.n && s->reason.n ? ": " : "", STR(s->message));
     term_complain("install", "%.*s is not ready in time%.*s\nIt goes on by itself.\n%.*s",
-                  STR(cli_installs_title(&i->c.arena, &i->target)), STR(buf_str(&why)), STR(ways_on(i)));
+                  STR(cli_installs_title(&i->c.arena, &i->target)), STR(buf_str(&why)), STR(ways_on(w)));
     return CLI_FAILED;
 }
 
@@ -91,7 +109,7 @@ static int tell_interrupted(struct waiting *w)
 {
     struct install *i = w->i;
     progress_end(&w->progress);
-    term_complain("install", "interrupted; the install goes on by itself.\n%.*s", STR(ways_on(i)));
+    term_complain("install", "interrupted; the install goes on by itself.\n%.*s", STR(ways_on(w)));
     return INSTALLS_SIGNALLED + follow_signal(&i->follow);
 }
 
@@ -115,19 +133,6 @@ static str other_scope(struct install *i)
                    STR(cli_installs_flags(&i->c, &i->target)), STR(cli_install_command(i, i->package, &other)));
 }
 
-static str what_instead(struct waiting *w, str reason)
-{
-    struct install *i = w->i;
-    struct arena *a = &i->c.arena;
-    str installed = json_text(json_dig(&w->wait.object, "status.installedPackage"));
-    if (str_eq(reason, S("ScopeMismatch")))
-        return other_scope(i);
-    if (!str_eq(reason, S("Blocked")) || installed.n == 0)
-        return str_fmt(a, "take it back:  %s uninstall %.*s%.*s", help_program(), STR(i->target.name),
-                       STR(cli_installs_flags(&i->c, &i->target)));
-    return str_fmt(a, "back to what runs:  %.*s", STR(cli_install_command(i, installed, &i->target)));
-}
-
 static int tell_refused(struct waiting *w)
 {
     const struct installs_state *s = &w->state;
@@ -135,7 +140,7 @@ static int tell_refused(struct waiting *w)
     progress_end(&w->progress);
     term_complain("install", "%.*s is refused, and nothing was changed: %.*s: %.*s\n%.*s",
                   STR(cli_installs_title(&i->c.arena, &i->target)), STR(s->reason), STR(s->message),
-                  STR(what_instead(w, s->reason)));
+                  STR(str_eq(s->reason, S("ScopeMismatch")) ? other_scope(i) : way_back(w)));
     return CLI_FAILED;
 }
 

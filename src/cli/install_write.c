@@ -76,7 +76,7 @@ static int refuse_family(struct install *i, str there, struct err *err)
     str place = cli_installs_flags(&i->c, &i->target);
     return err_set(err, ERR_INVALID,
                    "%.*s is another package: %.*s\nBeside it, under another name:\n  %s install %.*s --name NAME%.*s\n"
-                   "In its place, with all that people made of it gone:\n  %s uninstall %.*s%.*s && %.*s",
+                   "In its place, when nothing that people made of it is left:\n  %s uninstall %.*s%.*s && %.*s",
                    STR(cli_installs_title(a, &i->target)), STR(there), help_program(), STR(i->package), STR(place),
                    help_program(), STR(i->target.name), STR(place),
                    STR(cli_install_command(i, i->package, &i->target)));
@@ -96,11 +96,12 @@ static int check_family(struct install *i, const struct json *now, struct err *e
     str version = json_text(json_dig(now, "status.version"));
     str from = version.n ? version : was.version;
     int order = package_version_compare(from, is.version);
-    i->change = str_fmt(a, "%s from %.*s to %.*s",
-                        order < 0   ? "Upgrade"
-                        : order > 0 ? "Downgrade"
-                                    : "Change",
-                        STR(from), STR(is.version));
+    if (str_eq(json_text(json_dig(now, "status.installedPackage")), i->package))
+        i->change = str_fmt(a, "Back to %.*s", STR(is.version));
+    else if (order == 0)
+        i->change = str_fmt(a, "Change from %.*s to %.*s", STR(there), STR(i->package));
+    else
+        i->change = str_fmt(a, "%s from %.*s to %.*s", order < 0 ? "Upgrade" : "Downgrade", STR(from), STR(is.version));
     return 0;
 }
 

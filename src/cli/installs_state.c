@@ -128,6 +128,13 @@ static void explain(struct installs_state *ret, const struct json *condition)
     ret->message = json_get_text(condition, S("message"));
 }
 
+/* Blocked: what is asked for cannot be, and what was installed runs on. The message begins with the reason, which says for how long. */
+static bool is_final(const struct installs_state *s)
+{
+    bool is_blocked = str_eq(s->reason, S("Blocked"));
+    return is_among(s->reason, final) && !(is_blocked && str_has_prefix(s->message, S("PullFailed:")));
+}
+
 static void read_stand(const struct reading *r, struct installs_state *ret)
 {
     const struct json *synced = current(r, "Synced"), *ready = current(r, "Ready"),
@@ -135,7 +142,7 @@ static void read_stand(const struct reading *r, struct installs_state *ret)
     ret->stand = INSTALLS_UNDER_WAY;
     if (says(synced, "False")) {
         explain(ret, synced);
-        ret->stand = is_among(ret->reason, final) ? INSTALLS_REFUSED : INSTALLS_TROUBLED;
+        ret->stand = is_final(ret) ? INSTALLS_REFUSED : INSTALLS_TROUBLED;
         for (size_t i = 0; ret->stand == INSTALLS_REFUSED && i < INSTALLS_STEPS; i++) {
             if (ret->steps[i].state == PROGRESS_RUNNING) /* none of these went wrong: they were not begun */
                 ret->steps[i] = (struct progress_step){.name = ret->steps[i].name};

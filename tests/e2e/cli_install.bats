@@ -81,7 +81,7 @@ Downgrade from 1.1 to 1.0.'
     says 'reeve install: PackageInstall app-team-1/wordpress is another package: wordpressinc/wordpress:1.0
 Beside it, under another name:
   reeve install acme/tool:1.0 --name NAME -n app-team-1
-In its place, with all that people made of it gone:
+In its place, when nothing that people made of it is left:
   reeve uninstall wordpress -n app-team-1 && reeve install acme/tool:1.0 --name wordpress -n app-team-1'
     shows '{"package":"wordpressinc/wordpress:1.0"}' spec pi wordpress -n app-team-1
 }
@@ -111,6 +111,19 @@ instead:  reeve uninstall provider-gcp -n app-team-1 && reeve install example/pr
     matches 'back to what runs:  reeve install acme/tool:1.0 -n app-team-1'
     run -0 bash -c "PATH=$(dirname "$REEVE"):\$PATH; ${lines[-1]#back to what runs:  } --wait -q"
     shows '{"package":"acme/tool:1.0"}' spec pi tool -n app-team-1
+}
+
+@test "an upgrade that cannot be pulled yet is waited for, and what runs is offered" {
+    run -1 reeve install reg.invalid/acme/tool:3.0 -n app-team-1 --wait --timeout 1s
+    says 'packageinstall.packages.crossplane.io/tool configured
+Upgrade from 1.0 to 3.0.
+Blocked: PullFailed: resolve reg.invalid: Name or service not known; 1.0 keeps running; it is tried again
+reeve install: PackageInstall app-team-1/tool is not ready in time: Blocked: PullFailed: resolve reg.invalid: Name or service not known; 1.0 keeps running
+It goes on by itself.
+wait for it:        reeve install reg.invalid/acme/tool:3.0 -n app-team-1 --wait
+back to what runs:  reeve install acme/tool:1.0 -n app-team-1'
+    run -0 reeve install acme/tool:1.0 -n app-team-1
+    mentions 'Back to 1.0.'
 }
 
 @test "what cannot be pulled is told in its own words, and is not ready in time" {
