@@ -16,6 +16,7 @@ enum { DEPTH_MAX = 60 };
 #define REGISTRY ".registry"
 #define PACKAGE_FILE "package.yaml"
 #define META_FILE "crossplane.yaml"
+#define APP_FILE "app.yaml"
 
 struct walk {
     struct arena *arena;
@@ -97,15 +98,28 @@ static int by_path(const void *a, const void *b)
 
 /* ---- .registry/ ---- */
 
+/* A directory may be what .registry is elsewhere. Anything else is none of a package: what lies there is nobody's to publish. */
+static int collect_bare(struct walk *w, int fd, struct err *err)
+{
+    int app = openat(fd, APP_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool is_missing = app < 0 && errno == ENOENT;
+    oci_close_fd(&app);
+    if (is_missing) {
+        close(fd);
+        return err_set(err, ERR_INVALID,
+                       "there is nothing to build a package from: no " REGISTRY ", " META_FILE " or " APP_FILE);
+    }
+    int code = walk_dir(w, fd, (str){0}, 0, err);
+    vec_each(&w->files, file) file->path = str_fmt(w->arena, REGISTRY "/%.*s", STR(file->path));
+    return code;
+}
+
 /* Files are called as in the image; only while they are looked for, as the author calls them. */
 static int collect_registry(struct walk *w, int fd, struct err *err)
 {
     int inner = openat(fd, REGISTRY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (inner < 0 && errno == ENOENT) {
-        int code = walk_dir(w, fd, (str){0}, 0, err);
-        vec_each(&w->files, file) file->path = str_fmt(w->arena, REGISTRY "/%.*s", STR(file->path));
-        return code;
-    }
+    if (inner < 0 && errno == ENOENT)
+        return collect_bare(w, fd, err);
     close(fd);
     if (inner < 0 && (errno == ELOOP || errno == ENOTDIR))
         return err_set(err, ERR_INVALID, REGISTRY ": must be a directory, and no link");

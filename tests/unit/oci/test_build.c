@@ -183,9 +183,11 @@ static void long_paths(void **state)
         buf_fmt(&name, "directory-%d/", i);
     buf_fmt(&name, "x.yaml");
     write_file(p, str_cstr(&p->arena, buf_str(&name)), "1");
+    write_file(p, "tree/app.yaml", "2");
     must_build(p, "tree", OCI_FORMAT_REGISTRY);
     assert_string_equal(listed(p, &base),
-                        str_cstr(&p->arena, str_fmt(&p->arena, ".registry/%.*s=1", STR(str_from(buf_str(&name), 5)))));
+                        str_cstr(&p->arena, str_fmt(&p->arena, ".registry/app.yaml=2\n.registry/%.*s=1",
+                                                    STR(str_from(buf_str(&name), 5)))));
 }
 
 static void xpkg_of_one_file(void **state)
@@ -255,8 +257,16 @@ static void trees_that_are_none(void **state)
     struct err err;
     assert_int_equal(build_tree(p, "nowhere", OCI_FORMAT_XPKG, &digest, &err), ERR_NOT_FOUND);
     write_file(p, "empty/.hidden", "x");
-    refused(p, "empty", ERR_INVALID, ": there is nothing to build a package from");
-    write_file(p, "link/sub/app.yaml", "x");
+    refused(p, "empty", ERR_INVALID,
+            ": there is nothing to build a package from: no .registry, crossplane.yaml or app.yaml");
+    write_file(p, "home/admin.kubeconfig", "x");
+    write_file(p, "home/papers/app.yaml", "x");
+    refused(p, "home", ERR_INVALID,
+            ": there is nothing to build a package from: no .registry, crossplane.yaml or app.yaml");
+    write_file(p, "hollow/.registry/.hidden", "x");
+    refused(p, "hollow", ERR_INVALID, ": there is nothing to build a package from");
+    write_file(p, "link/app.yaml", "x");
+    write_file(p, "link/sub/y.yaml", "x");
     assert_int_equal(symlink("/etc/passwd", path_of(p, "link/sub/x.crd.yaml")), 0);
     refused(p, "link", ERR_INVALID, ": sub/x.crd.yaml: is a link: a package has none");
     write_file(p, "pipe/app.yaml", "x");
