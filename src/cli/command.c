@@ -39,7 +39,7 @@ static size_t share_flags(struct command *c, struct talk *talk, struct flag *ret
         {TAKES_NAMESPACE,
          {.letter = 'n',
           .name = "namespace",
-          .kind = FLAG_TEXT,
+          .kind = FLAG_NAME,
           .into = &c->namespace,
           .env = "REEVE_NAMESPACE",
           .is_given = &c->has_namespace}},

@@ -149,11 +149,19 @@ static int check_digest(struct command *c, const struct package_source *s, const
     return 0;
 }
 
+/* Which store was looked at is what people get wrong: that of a server with another data directory is not seen. */
+static int explain_pull(struct command *c, const char *what, str store, struct err *err)
+{
+    str why = str_dup(&c->arena, str_of(err->msg));
+    return err_set(err, err->code, "%s: %.*s\nThe local store is %.*s; --data-dir or --store name another one", what,
+                   STR(why), STR(store));
+}
+
 int package_source_open(struct command *c, const struct package_flags *flags, const char *what, str tag,
                         struct package_source *ret, struct err *err)
 {
     struct package_source s = {.is_directory = package_is_directory(what)};
-    struct oci_request request;
+    struct oci_request request = {0};
     struct fetch_lines lines;
     struct fetch_failure failure;
     *ret = (struct package_source){0};
@@ -167,6 +175,8 @@ int package_source_open(struct command *c, const struct package_flags *flags, co
     if (fetch_op_lines(NULL, &request, &lines, &failure, err) < 0) {
         if (err->code == ERR_UNAVAILABLE)
             err->code = ERR_IO; /* nobody is to take it for the API server's */
+        if (!s.is_directory && failure.reason == FETCH_PULL_FAILED)
+            return explain_pull(c, what, request.store, err);
         return s.is_directory ? err->code : err_wrap(err, "%s", what);
     }
     if (check_digest(c, &s, &lines, err) < 0) {
