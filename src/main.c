@@ -63,7 +63,12 @@ static int command_unknown(const char *word)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i].name;
     const char *nearest = flags_nearest(word, names);
-    fprintf(stderr, "%s: unknown command \"%s\"", help_program(), word);
+    if (word[0] == '-') {
+        fprintf(stderr, "%s: unknown flag %s: name a command first, its flags stand behind it", help_program(), word);
+        nearest = NULL;
+    } else {
+        fprintf(stderr, "%s: unknown command \"%s\"", help_program(), word);
+    }
     if (nearest)
         fprintf(stderr, ", did you mean \"%s\"?", nearest);
     fprintf(stderr, "\nRun \"%s --help\" for the list of commands.\n", help_program());
@@ -83,8 +88,12 @@ static int run_help(int argc, char **argv)
 
 static int run_version(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+        return run_help(1, argv);
+    if (argc > 1) {
+        fprintf(stderr, "%s version: unknown argument \"%s\"\n", help_program(), argv[1]);
+        return CLI_USAGE;
+    }
     puts("reeve " REEVE_VERSION);
     return CLI_OK;
 }

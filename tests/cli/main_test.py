@@ -18,7 +18,10 @@ CASES = [
     (['zzzzzzzz'], 2, '', 'unknown command "zzzzzzzz"\n'),
     (['x' * 5000], 2, '', 'unknown command "xxx'),
     ([''], 2, '', 'unknown command ""'),
-    (['--unknown'], 2, '', 'unknown command "--unknown"'),
+    (['--unknown'], 2, '', 'unknown flag --unknown: name a command first'),
+    (['--kubeconfig', 'x', 'why'], 2, '', 'unknown flag --kubeconfig: name a command first'),
+    (['version', '--help'], 0, 'Usage: reeve COMMAND', ''),
+    (['version', '-o', 'json'], 2, '', 'reeve version: unknown argument "-o"'),
 ]
 
 
