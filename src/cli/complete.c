@@ -188,6 +188,15 @@ static enum complete_what what_of_value(str value)
     return COMPLETE_NOTHING;
 }
 
+/* In capitals is what stands for something else; "IfNotPresent" is meant as it is. */
+static bool is_literal(str word)
+{
+    for (size_t i = 0; i < word.n; i++)
+        if (word.p[i] >= 'a' && word.p[i] <= 'z')
+            return true;
+    return false;
+}
+
 /* "table|wide|json": words; "FILE|json": both. */
 static void add_values(struct complete *c, str value)
 {
@@ -195,7 +204,7 @@ static void add_values(struct complete *c, str value)
     str word, rest = value;
     for (bool more = true; more;) {
         more = str_cut(rest, '|', &word, &rest);
-        if (word.n && word.p[0] >= 'a' && word.p[0] <= 'z')
+        if (is_literal(word))
             complete_add(c, word, NULL);
         else if (what == COMPLETE_NOTHING)
             what = what_of_value(word);

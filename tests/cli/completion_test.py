@@ -31,6 +31,8 @@ NO_SERVER = [
     (['why', '--', '--name'], [], 4),
     (['check', '-o', ''], ['yaml', 'json'], 4),
     (['check', '--output=j'], ['json'], 4),
+    (['install', '--pull-policy', ''], ['Always', 'IfNotPresent', 'Never'], 4),
+    (['package', 'init', '--scope=N'], ['Namespaced'], 4),
     (['check', '--output', 'j'], ['json'], 4),
     (['check', '--color=a'], ['auto', 'always'], 4),
     (['check', ''], [], 0),
