@@ -12,6 +12,7 @@ enum {
     MINUTES = 5,
     NO_WORD = 5, /* seconds after which a controller has said something */
     STALE = 3,   /* seconds after which what it says is of now */
+    ELSEWHERE_MAX = 5,
 };
 enum { STEP_INSTANCES, STEP_PACKAGE, STEPS };
 
@@ -38,6 +39,29 @@ struct leaving {
 
 /* ---- Asking for it. ---- */
 
+static void say_one(struct uninstall *u, const struct installs_target *other, struct buf *b)
+{
+    buf_fmt(b, "\n%.*s is another:  %s uninstall %.*s%.*s", STR(cli_installs_title(&u->c.arena, other)), help_program(),
+            STR(other->name), STR(cli_installs_flags(&u->c, other)));
+}
+
+/* In all namespaces, if one may look there. */
+static bool say_everywhere(struct uninstall *u, struct installs_target *other, struct buf *b)
+{
+    struct arena *a = &u->c.arena;
+    struct client_ref all = {.resource = &other->resource};
+    struct client_list_options options = {.field_selector = str_fmt(a, "metadata.name=%.*s", STR(other->name))};
+    struct json items;
+    struct err ignored;
+    if (client_list(u->c.session.client, a, &all, &options, &items, NULL, &ignored) < 0)
+        return false;
+    for (size_t i = 0; i < items.n && i < ELSEWHERE_MAX; i++) {
+        other->namespace = object_namespace(&items.items[i]);
+        say_one(u, other, b);
+    }
+    return true;
+}
+
 /* The same name in another place is what people mean most often. */
 static void say_elsewhere(struct uninstall *u, struct buf *b)
 {
@@ -48,9 +72,10 @@ static void say_elsewhere(struct uninstall *u, struct buf *b)
         other.resource = cli_installs_resource(other.dialect, other.is_cluster);
         struct client_ref ref = cli_installs_ref(&other);
         struct err ignored;
+        if (!other.is_cluster && say_everywhere(u, &other, b))
+            continue;
         if (client_get_metadata(u->c.session.client, &u->c.arena, &ref, NULL, &ignored) == 0)
-            buf_fmt(b, "\n%.*s is another:  %s uninstall %.*s%.*s", STR(cli_installs_title(&u->c.arena, &other)),
-                    help_program(), STR(other.name), STR(cli_installs_flags(&u->c, &other)));
+            say_one(u, &other, b);
     }
 }
 

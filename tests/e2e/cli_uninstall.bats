@@ -85,6 +85,10 @@ It goes on by itself when they are gone. Either delete them, or have them delete
     run -1 reeve uninstall provider -n app-team-1
     says 'reeve uninstall: there is no PackageInstall app-team-1/provider
 ClusterPackageInstall provider is another:  reeve uninstall provider --cluster'
+    wordpress
+    run -1 reeve uninstall wordpress
+    says 'reeve uninstall: there is no PackageInstall default/wordpress
+PackageInstall app-team-1/wordpress is another:  reeve uninstall wordpress -n app-team-1'
     run -0 reeve uninstall nothing -n app-team-1 --ignore-not-found
     says ''
 }
