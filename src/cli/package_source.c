@@ -157,12 +157,43 @@ static int explain_pull(struct command *c, const char *what, str store, struct e
                    STR(why), STR(store));
 }
 
+static int take_line(void *ctx, uint64_t offset, str line, const struct json *object, struct err *err)
+{
+    return package_loading_take(ctx, &(struct content_line){offset, line.n, *object}, err);
+}
+
+/* The package is read while reeve-fetch is at it, and thrown away unless that comes to a good end. */
+static int fetch_and_load(struct command *c, const struct oci_request *request, struct package_source *s,
+                          struct fetch_failure *failure, struct err *err)
+{
+    static const struct fetch_failure is_wrong = {FETCH_INVALID_PACKAGE, false};
+    struct fetch_lines lines;
+    struct package_loading *loading;
+    *failure = is_wrong;
+    int code = package_loading_new(s->reference, &loading, err);
+    if (code < 0)
+        return code;
+    code = fetch_op_lines(NULL, request, &(struct fetch_reader){take_line, loading}, &lines, failure, err);
+    if (code < 0) {
+        package_loading_free(loading);
+        return code;
+    }
+    *failure = is_wrong;
+    if ((code = check_digest(c, s, &lines, err)) < 0) {
+        package_loading_free(loading);
+        fetch_entry_close(lines.entry);
+        return code;
+    }
+    s->is_from_store = lines.is_from_store;
+    s->size = lines.size;
+    return package_loading_end(loading, content_of_entry(lines.entry), &s->package, err);
+}
+
 int package_source_open(struct command *c, const struct package_flags *flags, const char *what, str tag,
                         struct package_source *ret, struct err *err)
 {
     struct package_source s = {.is_directory = package_is_directory(what)};
     struct oci_request request = {0};
-    struct fetch_lines lines;
     struct fetch_failure failure;
     *ret = (struct package_source){0};
     if (name_image(c, what, tag, &s, err) < 0 || package_request(c, flags, &request, err) < 0)
@@ -172,21 +203,13 @@ int package_source_open(struct command *c, const struct package_flags *flags, co
     request.policy = FETCH_IF_NOT_PRESENT;
     request.reference = s.reference;
     request.directory = s.is_directory ? str_of(what) : (str){0};
-    if (fetch_op_lines(NULL, &request, &lines, &failure, err) < 0) {
+    if (fetch_and_load(c, &request, &s, &failure, err) < 0) {
         if (err->code == ERR_UNAVAILABLE)
             err->code = ERR_IO; /* nobody is to take it for the API server's */
         if (!s.is_directory && failure.reason == FETCH_PULL_FAILED)
             return explain_pull(c, what, request.store, err);
         return s.is_directory ? err->code : err_wrap(err, "%s", what);
     }
-    if (check_digest(c, &s, &lines, err) < 0) {
-        fetch_entry_close(lines.entry);
-        return err->code;
-    }
-    s.is_from_store = lines.is_from_store;
-    s.size = lines.size;
-    if (package_load(content_of_entry(lines.entry), s.reference, &s.package, err) < 0)
-        return err_wrap(err, "%s", what);
     *ret = s;
     return 0;
 }

@@ -70,10 +70,17 @@ int fetch_op(const char *program, const struct oci_request *request, const struc
 
 struct keeping {
     const struct oci_request *request;
+    const struct fetch_reader *reader; /* or NULL */
     struct lines lines;
     int fd;
     uint64_t size; /* bytes written */
 };
+
+static int show(struct keeping *k, str line, const struct json *object, struct err *err)
+{
+    line.n--; /* the newline */
+    return k->reader ? k->reader->take(k->reader->ctx, k->size, line, object, err) : 0;
+}
 
 static int write_all(struct keeping *k, str bytes, struct err *err)
 {
@@ -94,10 +101,13 @@ static int begin(struct keeping *k, struct err *err)
 {
     struct arena a ARENA_SCOPE = {0};
     struct buf line = {.arena = &a};
+    struct json object;
     buf_fmt(&line, "{\"manifest\":{\"digest\":\"%.*s\",\"reference\":", STR(oci_digest_format(&a, &k->lines.digest)));
     json_encode_str(&line, k->request->reference);
     buf_add_str(&line, S("}}\n"));
-    return write_all(k, buf_str(&line), err);
+    int code = json_decode(&a, buf_str(&line), NULL, NULL, &object, err);
+    code = code < 0 ? code : show(k, buf_str(&line), &object, err);
+    return code < 0 ? code : write_all(k, buf_str(&line), err);
 }
 
 static int keep(void *ctx, str line, struct err *err)
@@ -105,13 +115,14 @@ static int keep(void *ctx, str line, struct err *err)
     struct keeping *k = ctx;
     if (k->size == 0 && begin(k, err) < 0)
         return err->code;
-    return write_all(k, line, err);
+    int code = show(k, line, k->lines.object, err);
+    return code < 0 ? code : write_all(k, line, err);
 }
 
-int fetch_op_lines(const char *program, const struct oci_request *request, struct fetch_lines *ret,
-                   struct fetch_failure *failure, struct err *err)
+int fetch_op_lines(const char *program, const struct oci_request *request, const struct fetch_reader *reader,
+                   struct fetch_lines *ret, struct fetch_failure *failure, struct err *err)
 {
-    struct keeping k = {.request = request, .fd = memfd_create("reeve-package", MFD_CLOEXEC)};
+    struct keeping k = {.request = request, .reader = reader, .fd = memfd_create("reeve-package", MFD_CLOEXEC)};
     *failure = (struct fetch_failure){FETCH_PULL_FAILED, true};
     if (k.fd < 0)
         return err_set(err, ERR_IO, "make a file in memory: %m");

@@ -8,6 +8,8 @@
 #include "oci/digest.h"
 #include "oci/request.h"
 
+struct json;
+
 struct fetch_watch {
     void (*moved)(void *ctx, const struct oci_progress *progress);
     void *ctx;
@@ -25,6 +27,14 @@ struct fetch_lines {
     struct fetch_entry *entry; /* to be closed; kept in memory */
 };
 
-/* Pull, open: the lines of the package (fetch.h), as they are in the cache of a fetcher. */
-int fetch_op_lines(const char *program, const struct oci_request *request, struct fetch_lines *ret,
-                   struct fetch_failure *failure, struct err *err);
+/* Somebody who reads along while the child still speaks: each line without its newline, and where it is in the entry. What comes of it
+ * counts for nothing before fetch_op_lines says that the child came to its end. */
+struct fetch_reader {
+    int (*take)(void *ctx, uint64_t offset, str line, const struct json *object, struct err *err);
+    void *ctx;
+};
+
+/* Pull, open: the lines of the package (fetch.h), as they are in the cache of a fetcher. reader may be NULL; when it fails, this does,
+ * with its error. */
+int fetch_op_lines(const char *program, const struct oci_request *request, const struct fetch_reader *reader,
+                   struct fetch_lines *ret, struct fetch_failure *failure, struct err *err);

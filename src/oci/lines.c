@@ -96,7 +96,10 @@ static int take_file(struct lines *l, const struct json *o, str line, struct err
     l->files += index == 0;
     l->lines++;
     l->bytes += line.n;
-    return l->take(l->ctx, line, err);
+    l->object = o;
+    int code = l->take(l->ctx, line, err);
+    l->object = NULL;
+    return code;
 }
 
 static int take_line(struct lines *l, str line, struct err *err)

@@ -11,11 +11,14 @@
 #include "oci/digest.h"
 #include "oci/request.h"
 
+struct json;
+
 enum lines_state { LINES_BEGIN, LINES_BODY, LINES_END, LINES_ERROR };
 
 struct lines {
     /* Takes a whole line that belongs to the package, with its newline. */
     int (*take)(void *ctx, str line, struct err *err);
+    const struct json *object; /* the same, read; while take is called */
     /* How far the child has come, before it says anything else; or NULL: it was not asked to tell. Set after lines_init. */
     void (*progress)(void *ctx, const struct oci_progress *progress);
     void *ctx;

@@ -165,20 +165,6 @@ static int read_line(struct load *l, const struct content_line *line, struct err
     return json_get(&line->json, S("end")) ? 0 : senseless(err, "is none of those there can be");
 }
 
-static int read_lines(struct load *l, struct content *content, struct err *err)
-{
-    struct content_line line;
-    int code;
-    while ((code = content_next(content, l->line, &line, err)) > 0) {
-        if ((code = read_line(l, &line, err)) < 0)
-            return code;
-        arena_reset(l->line);
-    }
-    if (code == 0 && l->package->digest.n == 0)
-        return err_set(err, ERR_IO, "the package has no manifest");
-    return code;
-}
-
 /* ---- The whole. ---- */
 
 static void check_format(struct load *l)
@@ -281,11 +267,8 @@ bool package_is_same(const struct package *p, const struct package *q)
     return str_eq(p->digest, q->digest) && str_eq(p->version, q->version) && str_eq(p->content, q->content);
 }
 
-static int load_all(struct load *l, struct content *content, const struct oci_reference *reference, struct err *err)
+static void conclude(struct load *l, const struct oci_reference *reference)
 {
-    int code = read_lines(l, content, err);
-    if (code < 0)
-        return code;
     check_format(l);
     l->package->path = str_dup(l->keep, l->has_xpkg ? l->meta : l->app);
     load_crds_end(l);
@@ -296,43 +279,99 @@ static int load_all(struct load *l, struct content *content, const struct oci_re
     l->package->requirements = l->requirements.p;
     l->package->n_requirements = l->requirements.n;
     hash_content(l);
-    return 0;
 }
 
-static struct block *make_block(struct content *content)
+/* ---- Loading. ---- */
+
+struct package_loading {
+    struct load load;
+    struct block *block;
+    struct arena line, while_loading;
+    struct oci_reference reference;
+};
+
+static struct block *make_block(void)
 {
     struct block *b = calloc(1, sizeof *b);
     if (!b)
         abort();
-    b->content = content;
     atomic_init(&b->refs, 1);
     b->package.findings.arena = &b->arena;
     b->package.warnings.arena = &b->arena;
     return b;
 }
 
-int package_load(struct content *content, str reference, struct package **ret, struct err *err)
+int package_loading_new(str reference, struct package_loading **ret, struct err *err)
 {
-    struct block *b = make_block(content);
-    struct arena line ARENA_SCOPE = {0}, while_loading ARENA_SCOPE = {0};
-    struct load l = {
+    struct package_loading *g = calloc(1, sizeof *g);
+    if (!g)
+        abort();
+    int code = oci_reference_parse(str_dup(&g->while_loading, reference), &g->reference, err);
+    if (code < 0) {
+        arena_done(&g->while_loading);
+        free(g);
+        return code;
+    }
+    struct block *b = g->block = make_block();
+    g->load = (struct load){
         .package = &b->package,
         .keep = &b->arena,
-        .while_loading = &while_loading,
-        .line = &line,
+        .while_loading = &g->while_loading,
+        .line = &g->line,
         .findings = &b->package.findings,
         .warnings = &b->package.warnings,
     };
-    struct oci_reference parsed;
-    describe_init(&l.describe, &b->arena, &while_loading, l.warnings);
-    int code = oci_reference_parse(reference, &parsed, err);
-    if (code == 0)
-        code = load_all(&l, content, &parsed, err);
-    describe_done(&l.describe);
-    if (code < 0)
-        package_unref(&b->package);
-    else
+    describe_init(&g->load.describe, &b->arena, &g->while_loading, g->load.warnings);
+    *ret = g;
+    return 0;
+}
+
+void package_loading_free(struct package_loading *g)
+{
+    if (!g)
+        return;
+    describe_done(&g->load.describe);
+    package_unref(g->block ? &g->block->package : NULL);
+    arena_done(&g->line);
+    arena_done(&g->while_loading);
+    free(g);
+}
+
+int package_loading_take(struct package_loading *g, const struct content_line *line, struct err *err)
+{
+    int code = read_line(&g->load, line, err);
+    arena_reset(&g->line);
+    return code;
+}
+
+int package_loading_end(struct package_loading *g, struct content *content, struct package **ret, struct err *err)
+{
+    struct block *b = g->block;
+    int code = 0;
+    b->content = content;
+    if (b->package.digest.n == 0) {
+        code = err_set(err, ERR_IO, "the package has no manifest");
+    } else {
+        conclude(&g->load, &g->reference);
         *ret = &b->package;
+        g->block = NULL; /* the caller's now */
+    }
+    package_loading_free(g);
+    return code;
+}
+
+int package_load(struct content *content, str reference, struct package **ret, struct err *err)
+{
+    struct package_loading *g = NULL;
+    struct content_line line;
+    int more = 1, code = package_loading_new(reference, &g, err);
+    while (code == 0 && (more = content_next(content, &g->line, &line, err)) > 0)
+        code = package_loading_take(g, &line, err);
+    code = code == 0 && more < 0 ? more : code;
+    if (code == 0)
+        return package_loading_end(g, content, ret, err);
+    package_loading_free(g);
+    content_close(content);
     return code;
 }
 

@@ -63,6 +63,18 @@ struct package {
 /* content becomes the package's, and is closed when this fails: ERR_IO for lines that are not what they should be, ERR_INVALID
  * for a reference that is none. reference: as the install names it, source applied; it gives the identity. */
 int package_load(struct content *content, str reference, struct package **ret, struct err *err);
+
+/* The same for lines that are still coming: they are read meanwhile, and there is no package before all have come. */
+struct package_loading;
+
+int package_loading_new(str reference, struct package_loading **ret, struct err *err);
+/* The next line, in their order; it is not needed afterwards. */
+int package_loading_take(struct package_loading *g, const struct content_line *line, struct err *err);
+/* There are no more, and content has them all, at the offsets told. Frees g, and content when this fails. */
+int package_loading_end(struct package_loading *g, struct content *content, struct package **ret, struct err *err);
+/* Takes NULL. */
+void package_loading_free(struct package_loading *g);
+
 /* Whether two that claim one digest and version may stand for each other. A child that was taken over could claim the digest of an
  * image of another repository: what it brought counts, not what it says. */
 bool package_is_same(const struct package *p, const struct package *q);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "oci/fetch_op.h"
+#include "json/json.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -641,14 +642,14 @@ static int tear_down(void **state)
 
 /* ---- Somebody at a terminal: no cache. ---- */
 
-static struct outcome open_directory(struct fetch_lines *lines)
+static struct outcome open_along(const struct fetch_reader *reader, struct fetch_lines *lines)
 {
     struct arena a ARENA_SCOPE = {0};
     struct outcome o = {0};
     struct err err;
     struct oci_request request = {
         .op = OCI_OPEN, .reference = S("acme/wp"), .directory = S("/srv"), .timeout_ns = INT64_C(60000000000)};
-    o.code = fetch_op_lines(path_of(&a, "fetch"), &request, lines, &o.failure, &err);
+    o.code = fetch_op_lines(path_of(&a, "fetch"), &request, reader, lines, &o.failure, &err);
     if (o.code < 0) {
         (void)snprintf(o.text, sizeof o.text, "%s", err.msg);
         return o;
@@ -657,6 +658,11 @@ static struct outcome open_directory(struct fetch_lines *lines)
     read_entry(lines->entry, &o);
     fetch_entry_close(lines->entry);
     return o;
+}
+
+static struct outcome open_directory(struct fetch_lines *lines)
+{
+    return open_along(NULL, lines);
 }
 
 static void lines_without_a_cache(void **state)
@@ -679,6 +685,54 @@ static void lines_without_a_cache(void **state)
     o = open_directory(&lines);
     assert_int_equal(o.code, ERR_INVALID);
     assert_string_equal(o.text, "a is a link");
+}
+
+/* Writes down what it is shown; the line that says "stop" it does not like. */
+static int read_along(void *ctx, uint64_t offset, str line, const struct json *object, struct err *err)
+{
+    struct buf *seen = ctx;
+    assert_int_equal(offset, seen->n);
+    buf_fmt(seen, "%.*s\n", STR(line));
+    return str_eq(json_get_text(object, S("text")), S("stop")) ? err_set(err, ERR_IO, "not that") : 0;
+}
+
+static void lines_are_read_along(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct buf seen = {.arena = &a};
+    const struct fetch_reader reader = {read_along, &seen};
+    struct fetch_lines lines;
+    str both = S("{\"path\":\"a\",\"text\":\"one\"}\n{\"path\":\"a\",\"text\":\"two\"}\n");
+    child_does("manifest " ONES "; text one; text two; end 2");
+    struct outcome o = open_along(&reader, &lines);
+    assert_int_equal(o.code, 0);
+    assert_true(str_has_prefix(buf_str(&seen), S("{\"manifest\":{\"digest\":\"sha256:" ONES "\"")));
+    assert_true(str_has_suffix(buf_str(&seen), both));
+
+    /* Whatever was read, it is no package without its end. */
+    static const char *const lies[] = {"manifest " ONES "; text one; text two",
+                                       "manifest " ONES "; text one; text two; end 1",
+                                       "manifest " ONES "; text one; text two; end 2; exit 3"};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        seen.n = 0;
+        child_does(lies[i]);
+        o = open_along(&reader, &lines);
+        assert_true(o.code < 0);
+        assert_true(str_has_suffix(buf_str(&seen), both));
+    }
+
+    seen.n = 0;
+    child_does("manifest " ONES "; text stop; text two; end 2");
+    o = open_along(&reader, &lines);
+    assert_int_equal(o.code, ERR_IO);
+    assert_string_equal(o.text, "not that");
+    assert_true(str_has_suffix(buf_str(&seen), S("stop\"}\n")));
+
+    seen.n = 0;
+    child_does("manifest " ONES "; end 0");
+    o = open_along(&reader, &lines);
+    assert_int_equal(o.code, 0);
+    assert_true(str_has_prefix(buf_str(&seen), S("{\"manifest\":")));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -708,6 +762,7 @@ int main(void)
         TEST(what_was_not_used_for_longest_goes_first),
         TEST(what_writers_left_behind_is_swept_away),
         TEST(lines_without_a_cache),
+        TEST(lines_are_read_along),
     };
     return cmocka_run_group_tests_name("fetch", tests, NULL, NULL);
 }
