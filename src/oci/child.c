@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIECE = 256 * 1024, COMPLAINT_MAX = 300, NS_PER_MS = 1000000 };
+enum { PIECE = 256 * 1024, PIPE = 4 * PIECE, COMPLAINT_MAX = 300, NS_PER_MS = 1000000 };
 
 enum { IN, OUT, COMPLAINTS, PROCESS, STOP, WATCHED };
 
@@ -114,6 +114,8 @@ static int start(struct run *r, struct err *err)
         close_fd(&theirs[i]);
     if (code < 0)
         return code;
+    /* Room for what it prints at once, so that it goes on while we read. Who may have no more has the usual. */
+    (void)fcntl(r->fd[OUT], F_SETPIPE_SZ, PIPE);
     r->fd[PROCESS] = (int)syscall(SYS_pidfd_open, r->pid, 0);
     return r->fd[PROCESS] < 0 ? err_set(err, ERR_IO, "watch %s: %m", r->c->program) : 0;
 }
