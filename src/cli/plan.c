@@ -67,6 +67,49 @@ static int apply_source(struct planning *p, struct err *err)
     return 0;
 }
 
+/* ---- The digest of a directory: it must be packed for that, which takes longer than all else, and is done only when there is something
+ * to compare it with. ---- */
+
+/* Whether a package was named after its digest, because nobody gave it a version. */
+static bool has_version_of_digest(const struct package *package)
+{
+    str algorithm, hex;
+    str_cut(package->digest, ':', &algorithm, &hex);
+    return str_has_prefix(hex, package->version);
+}
+
+static bool is_family_installed(const struct planning *p)
+{
+    vec_each(&p->world.list, it)
+    {
+        str installed = json_text(json_dig(&it->object, "status.installedPackage"));
+        if (installed.n && str_eq(rival_family(p->a, installed), p->source.package->family))
+            return true;
+    }
+    return false;
+}
+
+static int open_packed(struct planning *p, struct err *err)
+{
+    package_source_close(&p->source);
+    p->images.is_quick = false;
+    return package_source_open(p->c, &p->images, p->what, p->tag, &p->source, err);
+}
+
+static int open_package(struct planning *p, struct err *err)
+{
+    p->images.is_quick = true;
+    int code = package_source_open(p->c, &p->images, p->what, p->tag, &p->source, err);
+    return code == 0 && p->source.is_directory && has_version_of_digest(p->source.package) ? open_packed(p, err) : code;
+}
+
+/* Once it is known what runs. */
+static int find_digest(struct planning *p, struct err *err)
+{
+    bool is_compared = p->running.digest.n || is_family_installed(p);
+    return p->source.is_directory && p->images.is_quick && is_compared ? open_packed(p, err) : 0;
+}
+
 static void carry(struct findings *to, const struct findings *from)
 {
     vec_each(&from->list, it)
@@ -100,6 +143,8 @@ static void check_server(struct planning *p)
 static int make(struct planning *p, struct err *err)
 {
     int code = planning_find_place(p, err);
+    if (code == 0)
+        code = find_digest(p, err);
     if (code == 0)
         code = apply_source(p, err);
     if (code == 0)
@@ -140,26 +185,6 @@ static int fail(struct planning *p, const struct err *err)
 static int tell(struct planning *p, const struct err *err)
 {
     return err->code == ERR_BAD_REQUEST ? command_misused(p->c, "%s", err->msg) : command_fail(p->c, err);
-}
-
-/* Whether a package was named after its digest, because nobody gave it a version. */
-static bool has_version_of_digest(const struct package *package)
-{
-    str algorithm, hex;
-    str_cut(package->digest, ':', &algorithm, &hex);
-    return str_has_prefix(hex, package->version);
-}
-
-/* Without a server nobody compares digests: then a directory need not be packed to know its own, unless it is its version. */
-static int open_package(struct planning *p, struct err *err)
-{
-    p->images.is_quick = p->is_offline;
-    int code = package_source_open(p->c, &p->images, p->what, p->tag, &p->source, err);
-    if (code < 0 || !p->source.is_directory || !p->is_offline || !has_version_of_digest(p->source.package))
-        return code;
-    package_source_close(&p->source);
-    p->images.is_quick = false;
-    return package_source_open(p->c, &p->images, p->what, p->tag, &p->source, err);
 }
 
 static int run(struct planning *p)

@@ -82,7 +82,7 @@ int planning_find_place(struct planning *p, struct err *err)
 {
     const struct package *package = p->source.package;
     str context = command_namespace(p->c), place = context.n ? context : S("default");
-    str name = p->name.n ? p->name : package->name;
+    str name = p->name.n ? p->name : str_dup(p->a, package->name); /* the package may be opened again */
     p->self = (struct rival){p->is_stack ? &dialect_stacks : &dialect_packages, p->is_cluster, &p->install};
     p->running.install = find_named(p, place, name);
     if (!p->running.install && p->name.n == 0)

@@ -152,6 +152,11 @@ is_as_planned() {
     golden upgrade-directory ./wordpress -n app-team-1 --tag wordpressinc/wordpress:1.1
 }
 
+@test "a directory is packed to be compared with what others have installed, and else has no digest" {
+    golden elsewhere-directory ./wordpress -n bare --tag wordpressinc/wordpress:1.1
+    { plan ./wordpress -n bare --tag acme/another:1.1 -o json || true; } | jq -e '.package | .name == "another" and (has("digest") | not)'
+}
+
 @test "the administrator of a namespace may not see everything, and is told what" {
     golden upgrade-jane wordpressinc/wordpress:1.1 -n app-team-1 --as jane
 }
