@@ -114,7 +114,7 @@ static bool is_plain(str text)
     for (size_t i = 0; i < text.n; i++) {
         unsigned char ch = (unsigned char)text.p[i];
         bool is_letter = (ch | 0x20) >= 'a' && (ch | 0x20) <= 'z';
-        if (!is_letter && !(ch >= '0' && ch <= '9') && !strchr("-_.:/@%+,=", ch))
+        if (!is_letter && !(ch >= '0' && ch <= '9') && (ch == 0 || !strchr("-_.:/@%+,=", ch)))
             return false;
     }
     return text.n > 0;

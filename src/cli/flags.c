@@ -143,8 +143,11 @@ static int take_yes(const struct flag *f, const char *value, struct err *err)
 
 static int take_time(const struct flag *f, const char *value, struct err *err)
 {
+    static const int64_t longest = INT64_C(365) * 24 * 3600 * 1000000000; /* so that sums of times do not overflow */
     if (!duration_parse(str_of(value), f->into) || *(int64_t *)f->into <= 0)
         return err_set(err, ERR_BAD_REQUEST, "--%s \"%s\" is no duration like 30s or 5m", f->name, value);
+    if (*(int64_t *)f->into > longest)
+        return err_set(err, ERR_BAD_REQUEST, "--%s \"%s\" is longer than a year", f->name, value);
     return 0;
 }
 

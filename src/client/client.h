@@ -51,6 +51,7 @@ struct client_listener {
 };
 
 enum { CLIENT_ANSWER_BYTES = 512 * 1024 * 1024 }; /* of a collected body; more is ERR_TOO_LARGE */
+enum { CLIENT_EACH_BYTES = 1024 * 1024 * 1024 };  /* of all pages of a list that is taken item by item */
 
 /* How requests reach a server. Nothing calls back from within start; request and listener are copied. Embedded as the first member. A
  * listener may start and cancel calls, its own included. Transports need not look at total_ns: the client does. */
@@ -160,7 +161,8 @@ struct client_taker {
     int (*item)(void *ctx, const struct json *item, struct err *err);
 };
 
-/* As client_list, for lists of any length: there is never more of them in memory than a page. */
+/* As client_list, for long lists: there is never more of them in memory than a page. One of more than CLIENT_EACH_BYTES is
+ * ERR_TOO_LARGE: a server may go round in circles. */
 int client_list_each(struct client *c, const struct client_ref *ref, const struct client_list_options *options,
                      const struct client_taker *taker, void *ctx, struct err *err);
 /* The name is the object's; that of ref is only looked at with a subresource ("token" of a ServiceAccount). */

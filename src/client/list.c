@@ -215,6 +215,7 @@ int client_list_each(struct client *c, const struct client_ref *ref, const struc
                                .kept = &kept,
                                .ref = ref,
                                .options = options ? options : &no_options,
+                               .most = CLIENT_EACH_BYTES,
                                .taker = taker,
                                .ctx = ctx};
     return take_list(c, &l, err);
