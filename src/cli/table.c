@@ -6,16 +6,6 @@
 
 enum { GAP = 3 };
 
-/* Most cells are so already. */
-static str visible(struct arena *a, str cell)
-{
-    struct buf text = {.arena = a};
-    if (cli_is_visible(cell))
-        return cell;
-    cli_add_visibly(&text, cell);
-    return buf_str(&text);
-}
-
 void cli_table_reserve(struct table *t, size_t rows)
 {
     size_t n = arena_array_size(rows, t->columns);
@@ -30,14 +20,14 @@ void cli_table_add_cells(struct table *t, const struct table_cell *cells)
     for (size_t i = 0; i < t->columns; i++) {
         struct table_cell *cell = vec_push(t->arena, &t->cells);
         *cell = cells[i];
-        cell->text = visible(t->arena, cells[i].text);
+        cell->text = cli_visible(t->arena, cells[i].text);
     }
 }
 
 void cli_table_add(struct table *t, const str *cells)
 {
     for (size_t i = 0; i < t->columns; i++)
-        *vec_push(t->arena, &t->cells) = (struct table_cell){.text = visible(t->arena, cells[i])};
+        *vec_push(t->arena, &t->cells) = (struct table_cell){.text = cli_visible(t->arena, cells[i])};
 }
 
 static size_t width_of_text(str text)

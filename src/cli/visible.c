@@ -1,25 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/visible.h"
 
+#include "base/arena.h"
+#include "base/rune.h"
+
+enum { C1_END = 0xa0, TWO_BYTES = 0xffff };
+
+static bool is_plain(unsigned char c)
+{
+    return c >= ' ' && c < 0x7f;
+}
+
+/* Besides control characters those that move text or hide it: a name written from right to left reads as another. */
+static void add_rune(struct buf *b, str bytes, uint32_t r)
+{
+    if (bytes.n == 1 || r < C1_END)
+        buf_fmt(b, "\\x%02x", bytes.n == 1 ? (unsigned char)bytes.p[0] : (unsigned)r);
+    else if (rune_is_print(r))
+        buf_add_str(b, bytes);
+    else
+        buf_fmt(b, r > TWO_BYTES ? "\\U%08x" : "\\u%04x", (unsigned)r);
+}
+
 void cli_add_visibly(struct buf *b, str text)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        bool c1 = c == 0xc2 && i + 1 < text.n && (unsigned char)text.p[i + 1] < 0xa0;
-        if (c < ' ' || c == 0x7f || c1)
-            buf_fmt(b, "\\x%02x", c1 ? (unsigned char)text.p[++i] : c);
-        else
-            buf_add_char(b, (char)c);
+    while (text.n) {
+        str rest = text;
+        if (is_plain((unsigned char)text.p[0])) {
+            buf_add_char(b, text.p[0]);
+            text = str_from(text, 1);
+            continue;
+        }
+        uint32_t r = rune_next(&rest);
+        add_rune(b, str_upto(text, text.n - rest.n), r);
+        text = rest;
     }
 }
 
-/* 0xc2 begins the control characters of the second set, and some letters: whoever has one is looked at twice. */
+/* What is not ASCII is looked at twice. */
 bool cli_is_visible(str text)
 {
     for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        if (c < ' ' || c == 0x7f || c == 0xc2)
+        if (!is_plain((unsigned char)text.p[i]))
             return false;
     }
     return true;
+}
+
+str cli_visible(struct arena *a, str text)
+{
+    struct buf shown = {.arena = a};
+    if (cli_is_visible(text))
+        return text;
+    cli_add_visibly(&shown, text);
+    return buf_str(&shown);
 }
