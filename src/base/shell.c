@@ -23,3 +23,12 @@ void shell_add_word(struct buf *b, str text)
         buf_add_str(b, text.p[i] == '\'' ? S("'\\''") : (str){text.p + i, 1});
     buf_add_char(b, '\'');
 }
+
+str shell_word(struct arena *a, str text)
+{
+    struct buf word = {.arena = a};
+    if (is_plain(text))
+        return text;
+    shell_add_word(&word, text);
+    return buf_str(&word);
+}

@@ -144,8 +144,9 @@ static void add_remedy(struct command *c, struct buf *b, const struct grant *g, 
         *at = *at == ' ' ? '-' : *at;
     if (number > 1)
         name = str_cstr(&c->arena, str_fmt(&c->arena, "%s-%zu", name, number));
-    str where = g->namespace.n ? str_fmt(&c->arena, " -n %.*s", STR(g->namespace)) : S("");
-    buf_fmt(b, "\n  kubectl create %s %s --verb=%.*s --resource=%.*s", kind, name, STR(g->verbs), STR(g->resources));
+    str where = g->namespace.n ? str_fmt(&c->arena, " -n %.*s", STR(shell_word(&c->arena, g->namespace))) : S("");
+    buf_fmt(b, "\n  kubectl create %s %s --verb=%.*s --resource=", kind, name, STR(g->verbs));
+    shell_add_word(b, g->resources);
     if (g->name.n) {
         buf_add_str(b, S(" --resource-name="));
         shell_add_word(b, g->name);

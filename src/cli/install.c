@@ -4,6 +4,7 @@
  *   what is asked for ─► the object: created, changed, unchanged ─► [--wait] until it is ready ─► who may use it now */
 #include "cli/install_parts.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
 #include "cli/package_source.h"
 #include "object/name.h"
@@ -17,7 +18,7 @@ static const int64_t minute = INT64_C(60000000000);
 
 str cli_install_command(struct install *i, str package, const struct installs_target *target)
 {
-    return str_fmt(&i->c.arena, "%s install %.*s%s%.*s%.*s", help_program(), STR(package),
+    return str_fmt(&i->c.arena, "%s install %.*s%s%.*s%.*s", help_program(), STR(shell_word(&i->c.arena, package)),
                    i->is_named ? " --name " : "", STR(i->is_named ? i->target.name : (str){0}),
                    STR(cli_installs_flags(&i->c, target)));
 }
@@ -30,11 +31,12 @@ static int read_package(struct install *i, const char *word)
     struct oci_reference ref;
     struct err err;
     i->package = str_of(word);
+    str folder = shell_word(a, i->package);
     if (package_is_directory(word)) /* people who have just written one try it first */
         return command_misused(&i->c,
                                "%s is a directory. Make an image of it first, and install that:\n"
-                               "  %s package build %s -t NAME:VERSION\n  %s install NAME:VERSION",
-                               word, help_program(), word, help_program());
+                               "  %s package build %.*s -t NAME:VERSION\n  %s install NAME:VERSION",
+                               word, help_program(), STR(folder), help_program());
     if (oci_reference_parse(oci_reference_with_source(a, i->package, i->source), &ref, &err) < 0)
         return command_misused(&i->c, "%s: %s", word, err.msg);
     str own = oci_reference_identity(a, &ref, S("-"), NULL).name;

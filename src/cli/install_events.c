@@ -2,6 +2,7 @@
 /* What the controllers tell of an install in Events: rights that were granted, pulls that failed. For who wants to hear more. */
 #include "cli/install_parts.h"
 
+#include "cli/visible.h"
 #include "object/object.h"
 
 enum { EVENTS_MAX = 100 }; /* after which nobody reads any more */
@@ -43,6 +44,6 @@ void cli_install_tell_events(struct install *i, struct install_events *e, struct
     {
         if (e->seen.n < EVENTS_MAX && is_new(i, e, event))
             progress_say(progress, "%.*s: %.*s", STR(json_get_text(event, S("reason"))),
-                         STR(json_get_text(event, S("message"))));
+                         STR(cli_visible(&scratch, json_get_text(event, S("message")))));
     }
 }

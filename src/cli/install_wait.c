@@ -7,7 +7,9 @@
  *                                 └─► too late, Ctrl-C: how it stands, how to look, how to take it back */
 #include "cli/install_parts.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
+#include "cli/visible.h"
 #include "object/object.h"
 
 static const int64_t second = INT64_C(1000000000);
@@ -46,8 +48,9 @@ static void tell_trouble(struct waiting *w)
 {
     if (w->state.stand != INSTALLS_TROUBLED || str_eq(w->told, w->state.message))
         return;
-    w->told = str_dup(&w->i->c.arena, w->state.message);
-    progress_say(&w->progress, "%.*s: %.*s; it is tried again", STR(w->state.reason), STR(w->told));
+    struct arena *a = &w->i->c.arena;
+    w->told = str_dup(a, w->state.message);
+    progress_say(&w->progress, "%.*s: %.*s; it is tried again", STR(w->state.reason), STR(cli_visible(a, w->told)));
 }
 
 static void tell_unheard(struct waiting *w)
@@ -99,7 +102,8 @@ static int tell_late(struct waiting *w)
     if (s->stand == INSTALLS_UNSEEN)
         buf_fmt(&why, ": nobody seems to work on it");
     else if (s->message.n || s->reason.n)
-        buf_fmt(&why, ": %.*s%s%.*s", STR(s->reason), s->message.n && s->reason.n ? ": " : "", STR(s->message));
+        buf_fmt(&why, ": %.*s%s%.*s", STR(s->reason), s->message.n && s->reason.n ? ": " : "",
+                STR(cli_visible(&i->c.arena, s->message)));
     term_complain("install", "%.*s is not ready in time%.*s\nIt goes on by itself.\n%.*s",
                   STR(cli_installs_title(&i->c.arena, &i->target)), STR(buf_str(&why)), STR(ways_on(w)));
     return CLI_FAILED;
@@ -139,7 +143,8 @@ static int tell_refused(struct waiting *w)
     struct install *i = w->i;
     progress_end(&w->progress);
     term_complain("install", "%.*s is refused, and nothing was changed: %.*s: %.*s\n%.*s",
-                  STR(cli_installs_title(&i->c.arena, &i->target)), STR(s->reason), STR(s->message),
+                  STR(cli_installs_title(&i->c.arena, &i->target)), STR(s->reason),
+                  STR(cli_visible(&i->c.arena, s->message)),
                   STR(str_eq(s->reason, S("ScopeMismatch")) ? other_scope(i) : way_back(w)));
     return CLI_FAILED;
 }
@@ -169,7 +174,7 @@ static str kinds_of(struct arena *a, const struct json *record, str *ret_first)
         if (n == 0)
             *ret_first = name;
         if (n++ < KINDS_TOLD)
-            buf_fmt(&b, "\n  %.*s", STR(name));
+            buf_fmt(&b, "\n  %.*s", STR(cli_visible(a, name)));
     }
     if (n > KINDS_TOLD)
         buf_fmt(&b, "\n  and %zu more", n - KINDS_TOLD);
@@ -201,7 +206,7 @@ static void tell_users(struct install *i, str first)
         return;
     }
     term_say(&i->c.term, "Roles %.*s{admin,edit} may use that now, {view} may see it.", STR(roles));
-    term_say(&i->c.term, "By name:  %s who-can create %.*s%s%.*s", help_program(), STR(first),
+    term_say(&i->c.term, "By name:  %s who-can create %.*s%s%.*s", help_program(), STR(shell_word(a, first)),
              i->target.is_cluster ? " -A" : " -n ", STR(namespace));
 }
 
@@ -217,7 +222,7 @@ static int tell_ready(struct waiting *w)
              i->target.is_cluster ? " for the whole cluster" : " in namespace ", STR(i->target.namespace),
              kinds.n ? ", and brought" : ".", STR(kinds));
     if (w->state.message.n)
-        term_say(&i->c.term, "Of its dependencies: %.*s.", STR(w->state.message));
+        term_say(&i->c.term, "Of its dependencies: %.*s.", STR(cli_visible(&i->c.arena, w->state.message)));
     if (first.n && i->target.dialect->has_personas)
         tell_users(i, first);
     return CLI_OK;

@@ -8,7 +8,9 @@
  *        └─ another package ───────────► refused: what people have there would go */
 #include "cli/install_parts.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
+#include "cli/visible.h"
 #include "object/object.h"
 #include "oci/reference.h"
 #include "package/version.h"
@@ -77,8 +79,8 @@ static int refuse_family(struct install *i, str there, struct err *err)
     return err_set(err, ERR_INVALID,
                    "%.*s is another package: %.*s\nBeside it, under another name:\n  %s install %.*s --name NAME%.*s\n"
                    "In its place, when nothing that people made of it is left:\n  %s uninstall %.*s%.*s && %.*s",
-                   STR(cli_installs_title(a, &i->target)), STR(there), help_program(), STR(i->package), STR(place),
-                   help_program(), STR(i->target.name), STR(place),
+                   STR(cli_installs_title(a, &i->target)), STR(cli_visible(a, there)), help_program(),
+                   STR(shell_word(a, i->package)), STR(place), help_program(), STR(i->target.name), STR(place),
                    STR(cli_install_command(i, i->package, &i->target)));
 }
 
@@ -121,7 +123,7 @@ static int create(struct install *i, struct err *err)
     int code = client_create(i->c.session.client, &i->c.arena, &ref, &object, &options, &i->object, err);
     if (code == ERR_NOT_FOUND && client_is_gone(err))
         return err_set(err, ERR_INVALID, "there is no namespace %.*s:\n  kubectl create namespace %.*s",
-                       STR(i->target.namespace), STR(i->target.namespace));
+                       STR(i->target.namespace), STR(shell_word(&i->c.arena, i->target.namespace)));
     return code;
 }
 

@@ -3,6 +3,7 @@
  * is there stays as it is. */
 #include "cli/package.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
 #include "cli/package_scaffold.h"
 #include "cli/read.h"
@@ -259,11 +260,12 @@ static int init(struct initing *it)
     vec_each(&files, f) buf_fmt(&out, "%s/%.*s\n", it->directory, STR(f->path));
     output_text(buf_str(&out));
     buf_done(&out);
+    str folder = shell_word(&c->arena, str_of(it->directory));
     term_say(&c->term,
              "Next, when the words in it are yours:\n"
-             "  %s package lint %s\n"
-             "  %s package build %s --tag registry.example.org/acme/%.*s:0.1.0",
-             help_program(), it->directory, help_program(), it->directory, STR(it->name));
+             "  %s package lint %.*s\n"
+             "  %s package build %.*s --tag registry.example.org/acme/%.*s:0.1.0",
+             help_program(), STR(folder), help_program(), STR(folder), STR(it->name));
     return CLI_OK;
 }
 

@@ -3,6 +3,7 @@
  * asked. */
 #include "cli/package_inspect.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
 #include "cli/planning.h"
 #include "cli/progress.h"
@@ -228,7 +229,8 @@ static int inspect(struct command *c, const struct package_flags *images, const 
         output_tree(&tree, output == YAML);
     }
     if (s.plan.findings.list.n)
-        term_say(&c->term, "It cannot be installed as it is: \"%s package lint %s\" says why.", help_program(), what);
+        term_say(&c->term, "It cannot be installed as it is: \"%s package lint %.*s\" says why.", help_program(),
+                 STR(shell_word(&c->arena, str_of(what))));
     package_source_close(&source);
     return CLI_OK;
 }

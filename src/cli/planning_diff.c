@@ -2,6 +2,7 @@
 /* What changes, by what is there and what will be. */
 #include "cli/planning.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
 #include "object/object.h"
 
@@ -193,11 +194,12 @@ struct planning_count planning_count(const struct planning *p)
 static str again(const struct planning *p, bool is_cluster, bool is_stack)
 {
     struct buf b = {.arena = p->a};
-    buf_fmt(&b, "%s plan %s", help_program(), p->what);
+    buf_fmt(&b, "%s plan ", help_program());
+    shell_add_word(&b, str_of(p->what));
     if (is_cluster)
         buf_add_str(&b, S(" --cluster"));
     else
-        buf_fmt(&b, " -n %.*s", STR(p->self.is_cluster ? S("NAMESPACE") : p->asked.namespace));
+        buf_fmt(&b, " -n %.*s", STR(p->self.is_cluster ? S("NAMESPACE") : shell_word(p->a, p->asked.namespace)));
     if (is_stack)
         buf_add_str(&b, S(" --stack"));
     return buf_str(&b);
@@ -210,8 +212,9 @@ static str remedy_for_crds(const struct planning *p)
         const struct plan_crd *there = map_get(&p->world.by_name, p->source.package->crds[i].info.name);
         str repo, name;
         if (there && there->family.n && str_cut(there->family, ':', &repo, &name))
-            return str_fmt(p->a, "if this is the next version of it: %.*s --tag %.*s/%.*s:VERSION",
-                           STR(again(p, p->self.is_cluster, p->is_stack)), STR(repo), STR(name));
+            return str_fmt(p->a, "if this is the next version of it: %.*s --tag %.*s",
+                           STR(again(p, p->self.is_cluster, p->is_stack)),
+                           STR(shell_word(p->a, str_fmt(p->a, "%.*s/%.*s:VERSION", STR(repo), STR(name)))));
     }
     return S("whoever brought it has to give it up: uninstall that package, or delete the CRD with all its objects");
 }
@@ -238,7 +241,7 @@ static str remedy_for_going(const struct planning *p, const struct finding *f)
     str head, name = {0}, rest;
     str_cut(f->message, ':', &head, &rest);
     str_cut(head, ' ', &rest, &name);
-    return str_fmt(p->a, "kubectl wait --for=delete crd/%.*s", STR(name));
+    return str_fmt(p->a, "kubectl wait --for=delete crd/%.*s", STR(shell_word(p->a, name)));
 }
 
 static str remedy_for_package(const struct planning *p)
@@ -247,7 +250,7 @@ static str remedy_for_package(const struct planning *p)
     if (is_dialect)
         return str_fmt(p->a, "it is no stack, but may be a package: %.*s", STR(again(p, p->self.is_cluster, false)));
     if (p->source.is_directory)
-        return str_fmt(p->a, "%s package lint %s", help_program(), p->what);
+        return str_fmt(p->a, "%s package lint %.*s", help_program(), STR(shell_word(p->a, str_of(p->what))));
     return S("its author has to mend it");
 }
 

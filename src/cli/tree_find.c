@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/tree_find.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
 #include "object/object.h"
 #include "oci/reference.h"
@@ -138,7 +139,8 @@ static void tell_others(struct command *c, const struct tree_target *shown, str 
     for (int kind = TREE_ROLE; kind <= TREE_NAMESPACE; kind++)
         if (means[kind] && kind != (int)shown->kind)
             term_say(&c->term, "This is the %s %.*s. There is a %s of that name, too: %s tree %s/%.*s",
-                     kinds[shown->kind], STR(word), kinds[kind], help_program(), kinds[kind], STR(word));
+                     kinds[shown->kind], STR(word), kinds[kind], help_program(), kinds[kind],
+                     STR(shell_word(&c->arena, word)));
 }
 
 static bool takes_prefix(str *word, const char *prefix)

@@ -5,7 +5,9 @@
  *                                                              └─► in use: what people made of it is counted, both ways out told */
 #include "cli/installs.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
+#include "cli/visible.h"
 #include "object/object.h"
 
 enum {
@@ -139,7 +141,7 @@ static void print(struct uninstall *u, const char *word)
 
 static str command_of(struct uninstall *u, const char *flag)
 {
-    return str_fmt(&u->c.arena, "%s uninstall %.*s%.*s%s", help_program(), STR(u->target.name),
+    return str_fmt(&u->c.arena, "%s uninstall %.*s%.*s%s", help_program(), STR(shell_word(&u->c.arena, u->target.name)),
                    STR(cli_installs_flags(&u->c, &u->target)), flag);
 }
 
@@ -158,7 +160,7 @@ static int tell_gone(struct leaving *l)
 static int tell_in_use(struct leaving *l)
 {
     struct uninstall *u = l->u;
-    str message = l->state.message, text, advice;
+    str message = cli_visible(&u->c.arena, l->state.message), text, advice;
     progress_end(&l->progress);
     if (!str_cut(message, ';', &text, &advice))
         text = message;
@@ -177,7 +179,8 @@ static int tell_late(struct leaving *l)
     progress_end(&l->progress);
     term_complain("uninstall", "%.*s is not gone in time%s%.*s\nIt goes on by itself. Wait for it:  %.*s",
                   STR(cli_installs_title(&u->c.arena, &u->target)),
-                  s->message.n ? ": " : ": nobody seems to work on it", STR(s->message), STR(command_of(u, "")));
+                  s->message.n ? ": " : ": nobody seems to work on it", STR(cli_visible(&u->c.arena, s->message)),
+                  STR(command_of(u, "")));
     return CLI_FAILED;
 }
 

@@ -62,6 +62,7 @@ static void quotes_only_where_they_are_needed(void **state)
         struct buf b = {.arena = &a};
         shell_add_word(&b, str_of(rows[i][0]));
         assert_string_equal(str_cstr(&a, buf_str(&b)), rows[i][1]);
+        assert_string_equal(str_cstr(&a, shell_word(&a, str_of(rows[i][0]))), rows[i][1]);
     }
     (void)state;
 }
