@@ -189,14 +189,13 @@ static int fetch_and_load(struct command *c, const struct oci_request *request, 
     return package_loading_end(loading, content_of_entry(lines.entry), &s->package, err);
 }
 
-int package_source_open(struct command *c, const struct package_flags *flags, const char *what, str tag,
-                        struct package_source *ret, struct err *err)
+/* is_directory and reference of s are set. */
+static int read_source(struct command *c, const struct package_flags *flags, const char *what, struct package_source s,
+                       struct package_source *ret, struct err *err)
 {
-    struct package_source s = {.is_directory = package_is_directory(what)};
     struct oci_request request = {0};
     struct fetch_failure failure;
-    *ret = (struct package_source){0};
-    if (name_image(c, what, tag, &s, err) < 0 || package_request(c, flags, &request, err) < 0)
+    if (package_request(c, flags, &request, err) < 0)
         return err->code;
     request.op = s.is_directory ? OCI_OPEN : OCI_PULL;
     request.is_quick = flags->is_quick;
@@ -212,6 +211,25 @@ int package_source_open(struct command *c, const struct package_flags *flags, co
     }
     *ret = s;
     return 0;
+}
+
+int package_source_open(struct command *c, const struct package_flags *flags, const char *what, str tag,
+                        struct package_source *ret, struct err *err)
+{
+    struct package_source s = {.is_directory = package_is_directory(what)};
+    *ret = (struct package_source){0};
+    return name_image(c, what, tag, &s, err) < 0 ? err->code : read_source(c, flags, what, s, ret, err);
+}
+
+int package_source_pull(struct command *c, const struct package_flags *flags, str reference, struct package_source *ret,
+                        struct err *err)
+{
+    struct package_source s = {.reference = reference};
+    struct oci_reference ref;
+    *ret = (struct package_source){0};
+    if (oci_reference_parse(reference, &ref, err) < 0)
+        return err_wrap(err, "\"%.*s\" is no image", STR(reference));
+    return read_source(c, flags, str_cstr(&c->arena, reference), s, ret, err);
 }
 
 void package_source_close(struct package_source *s)

@@ -48,6 +48,9 @@ struct package_source {
 /* tag: what a directory is going to be called, which makes a difference to its names; empty: made of the directory's own name. */
 int package_source_open(struct command *c, const struct package_flags *flags, const char *what, str tag,
                         struct package_source *ret, struct err *err);
+/* The image of that reference, whatever directories there are: for references that somebody else has written. */
+int package_source_pull(struct command *c, const struct package_flags *flags, str reference, struct package_source *ret,
+                        struct err *err);
 /* Takes what was never opened, too. */
 void package_source_close(struct package_source *s);
 /* Whether a word of the command line means a directory: it looks like a path, or there is one of that name. */

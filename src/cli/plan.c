@@ -3,6 +3,7 @@
  * carries it out, and changes nothing. */
 #include "cli/planning.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
 #include "object/object.h"
 
@@ -59,7 +60,7 @@ static int apply_source(struct planning *p, struct err *err)
     struct package_source other;
     if (p->source.is_directory || p->asked.image.n == 0 || str_eq(p->asked.image, p->source.reference))
         return 0;
-    int code = package_source_open(p->c, &p->images, str_cstr(p->a, p->asked.image), (str){0}, &other, err);
+    int code = package_source_pull(p->c, &p->images, p->asked.image, &other, err);
     if (code < 0)
         return code;
     package_source_close(&p->source);
@@ -137,7 +138,7 @@ static void check_server(struct planning *p)
                      "this server does not know packages yet: a reeve manager has to be set up for it");
     if (lacks_namespace(p))
         findings_add(&p->plan.warnings, (str){0}, "namespace %.*s does not exist yet: kubectl create namespace %.*s",
-                     STR(p->asked.namespace), STR(p->asked.namespace));
+                     STR(p->asked.namespace), STR(shell_word(p->a, p->asked.namespace)));
 }
 
 static int make(struct planning *p, struct err *err)
@@ -178,7 +179,8 @@ static int fail(struct planning *p, const struct err *err)
 {
     int code = command_fail(p->c, err);
     if (!p->world.is_known || err->code == ERR_UNAVAILABLE || err->code == ERR_UNAUTHORIZED)
-        term_say(&p->c->term, "Without a server: %s plan %s --offline", help_program(), p->what);
+        term_say(&p->c->term, "Without a server: %s plan %.*s --offline", help_program(),
+                 STR(shell_word(p->a, str_of(p->what))));
     return code;
 }
 

@@ -52,7 +52,7 @@ static int open_image(struct planning *p, const struct image *image, struct pack
     str reference = str_find_char(image->reference, '@') >= 0 || image->digest.n == 0
                         ? image->reference
                         : str_fmt(p->a, "%.*s@%.*s", STR(image->reference), STR(image->digest));
-    int code = package_source_open(p->c, &p->images, str_cstr(p->a, reference), (str){0}, ret, &err);
+    int code = package_source_pull(p->c, &p->images, reference, ret, &err);
     if (code < 0)
         planning_note(p, "what %.*s holds, which is installed: %s", STR(image->reference), err.msg);
     return code;
