@@ -69,7 +69,8 @@ static void follow_all(struct gathering *g)
     }
 }
 
-/* ---- Who is bound to them. ---- */
+/* ---- Who is bound to them. Everywhere: a role for the people of one namespace can be bound in another, and has there what it has
+ *      here. ---- */
 
 static bool meet(void *ctx, const struct authz_grant *grant)
 {
@@ -88,10 +89,13 @@ static bool meet(void *ctx, const struct authz_grant *grant)
     return true;
 }
 
-static int by_place_and_name(const void *x, const void *y)
+static int by_place_and_name(const void *x, const void *y, void *ctx)
 {
     const struct planning_subject *l = x, *r = y;
-    int order = (int)(l->namespace.n == 0) - (int)(r->namespace.n == 0); /* those of a namespace first */
+    const str *here = ctx;
+    int order = (int)str_eq(r->namespace, *here) - (int)str_eq(l->namespace, *here); /* those of this place first */
+    if (order == 0)
+        order = (int)(l->namespace.n == 0) - (int)(r->namespace.n == 0); /* then those of another namespace */
     if (order == 0)
         order = str_cmp(l->namespace, r->namespace);
     if (order == 0)
@@ -103,18 +107,9 @@ static int by_place_and_name(const void *x, const void *y)
     return order ? order : str_cmp(l->binding, r->binding);
 }
 
-int planning_see_people(struct planning *p, struct err *err)
+static void find_people(struct planning *p)
 {
     struct gathering g = {.p = p};
-    if (!p->world.is_known || !p->self.dialect->has_personas)
-        return 0;
-    int code = rights_load(p->c, p->asked.is_cluster ? (str){0} : p->asked.namespace, &p->rights, err);
-    if (code == ERR_FORBIDDEN) {
-        planning_note(p, "who the admins, editors and viewers are: you may not list all roles and bindings");
-        return 0;
-    }
-    if (code < 0)
-        return code;
     authz_visit_roles(p->rights.index, gather, &g);
     follow_all(&g);
     authz_visit_bindings(p->rights.index, meet, &g);
@@ -124,7 +119,63 @@ int planning_see_people(struct planning *p, struct err *err)
         people->n_roles = g.roles[k].n;
         map_done(&g.roles[k]);
         if (people->list.n)
-            qsort(people->list.p, people->list.n, sizeof *people->list.p, by_place_and_name);
+            qsort_r(people->list.p, people->list.n, sizeof *people->list.p, by_place_and_name, &p->asked.namespace);
     }
+}
+
+/* ---- What waits for the account. ---- */
+
+static bool warn_of(void *ctx, const struct authz_grant *grant)
+{
+    struct planning *p = ctx;
+    findings_add(&p->plan.warnings, (str){0},
+                 "ServiceAccount %.*s/%.*s has more from the start: %.*s %.*s%s%.*s binds %.*s to %.*s %.*s",
+                 STR(p->asked.namespace), STR(p->asked.name), STR(authz_kind_name(grant->kind)), STR(grant->namespace),
+                 grant->namespace.n ? "/" : "", STR(grant->name), STR(authz_subject_title(p->a, &grant->subject)),
+                 STR(authz_kind_name(grant->role_kind)), STR(grant->role_name));
+    return true;
+}
+
+/* Bindings do not ask whether there is an account: those to its name, and to all accounts of its namespace, count from the moment it is
+ * made. What all accounts of a cluster have is no news. */
+static void meet_account(struct planning *p)
+{
+    struct authz_subject account = {AUTHZ_SERVICE_ACCOUNT, p->asked.name, p->asked.namespace};
+    str group = str_fmt(p->a, "system:serviceaccounts:%.*s", STR(p->asked.namespace));
+    struct authz_identity who = {.user = authz_subject_user(p->a, &account), .groups = {&group, 1}};
+    authz_visit_everywhere(p->rights.index, &who, warn_of, p);
+}
+
+/* ---- All. ---- */
+
+/* Who may not look everywhere looks in the one namespace. */
+static int load(struct planning *p, struct err *err)
+{
+    int code = rights_load(p->c, (str){0}, &p->rights, err);
+    if (code != ERR_FORBIDDEN || p->asked.is_cluster)
+        return code;
+    code = rights_load(p->c, p->asked.namespace, &p->rights, err);
+    if (code == 0)
+        planning_note(p, "who has such rights by bindings of other namespaces: you may not list all of them");
+    return code;
+}
+
+int planning_see_people(struct planning *p, struct err *err)
+{
+    if (!p->world.is_known)
+        return 0;
+    int code = load(p, err);
+    if (code == ERR_FORBIDDEN) {
+        planning_note(p, p->self.dialect->has_personas
+                             ? "who the admins, editors and viewers are: you may not list all roles and bindings"
+                             : "what the ServiceAccount is bound to already: you may not list all bindings");
+        return 0;
+    }
+    if (code < 0)
+        return code;
+    if (p->self.dialect->has_personas)
+        find_people(p);
+    if (json_is_null(&p->running.record)) /* else it has that already */
+        meet_account(p);
     return 0;
 }

@@ -3,7 +3,9 @@
  * people's. Everything that nobody can read the rights from comes after them. */
 #include "cli/planning.h"
 
+#include "base/shell.h"
 #include "cli/help.h"
+#include "cli/visible.h"
 #include "object/object.h"
 #include "package/version.h"
 
@@ -125,7 +127,7 @@ static bool are_alike(const struct planning *p, enum plan_subject x, enum plan_s
 
 static void add_subject(struct buf *b, const struct planning *p, const struct planning_subject *it)
 {
-    buf_add_str(b, authz_subject_title(p->a, &it->subject));
+    cli_add_visibly(b, authz_subject_title(p->a, &it->subject)); /* a NUL would end the list of all who follow */
     if (it->namespace.n == 0 && !p->asked.is_cluster)
         buf_add_str(b, S(" (everywhere)"));
     else if (it->namespace.n && (p->asked.is_cluster || !str_eq(it->namespace, p->asked.namespace)))
@@ -183,8 +185,8 @@ static void print_place(struct printing *s, bool is_wide)
     print_people(s, is_wide);
     if (!is_wide && changes(p, PLAN_VIEW, false) && p->knows_people && p->people[PLAN_VIEW - PLAN_ADMIN].n_roles == 0) {
         say(s, 2, STYLE_WARN, "! the namespace has no roles for people, unless somebody asks for them");
-        say_command(
-            s, str_fmt(s->a, "kubectl label namespace %.*s %s=true", STR(p->asked.namespace), LABEL_MANAGED_ROLES));
+        say_command(s, str_fmt(s->a, "kubectl label namespace %.*s %s=true", STR(shell_word(s->a, p->asked.namespace)),
+                               LABEL_MANAGED_ROLES));
     }
 }
 
@@ -286,7 +288,9 @@ static void print_waits(struct printing *s)
     say(s, 0, STYLE_HEAD, "Will wait for%s", s->p->is_offline ? " (unless they are installed)" : "");
     for (size_t i = 0; i < plan->n_waits; i++)
         say(s, 2, STYLE_PLAIN, "%.*s", STR(plan->waits[i]));
-    say(s, 2, STYLE_FAINT, "rights to what is missing follow when it is there");
+    if (s->p->source.package->n_dependencies)
+        say(s, 2, STYLE_FAINT,
+            "when a kind is there, the controller gets all verbs on it: everywhere, if it belongs to no namespace");
 }
 
 static void print_warnings(struct printing *s)

@@ -55,6 +55,21 @@ static void warn_of_cluster_wide(const struct plan_install *install, const struc
     }
 }
 
+/* Rights to all of a group grow with the group, and nobody agrees to that a second time. */
+static void warn_of_groups(const struct plan_args *args, struct findings *warnings)
+{
+    const struct package *p = args->package;
+    const struct plan_install *install = args->install;
+    struct map told = {0};
+    for (size_t i = 0; i < p->n_dependencies; i++) {
+        if (str_eq(p->dependencies[i].plural, S("*")) && !map_set(&told, p->dependencies[i].group, &told))
+            findings_add(warnings, (str){0},
+                         "ServiceAccount %.*s/%.*s may read and change whatever kinds %.*s gets later, too",
+                         STR(install->namespace), STR(install->name), STR(p->dependencies[i].group));
+    }
+    map_done(&told);
+}
+
 static void add_warnings(const struct plan_args *args, const struct plan_rights *rights, struct findings *warnings)
 {
     const struct plan_install *install = args->install;
@@ -66,6 +81,7 @@ static void add_warnings(const struct plan_args *args, const struct plan_rights 
     {
         warn_of_cluster_wide(install, rule, warnings);
     }
+    warn_of_groups(args, warnings);
     if (args->options.pass_full_deployment && !json_is_null(&args->package->deployment))
         findings_add(warnings, (str){0}, "the Deployment may do on its node whatever install.yaml asks for");
 }

@@ -84,6 +84,7 @@ is_as_planned() {
     run -2 plan 'Not A Reference' --offline
     run -2 plan wordpressinc/wordpress:1.0 --offline --name 'Not_A_Name'
     run -2 plan wordpressinc/wordpress:1.0 -o name
+    run -2 plan wordpressinc/wordpress:1.0 --offline --timeout 2562047h
 }
 
 # ---- Fresh. ----
@@ -123,6 +124,22 @@ is_as_planned() {
     plan wordpressinc/wordpress:1.0 -n app-team-1 -o yaml >"$PLANS/yaml" || [ $? = 1 ]
     [ "$(python3 -c 'import json,sys,yaml; print(json.dumps(yaml.safe_load(sys.stdin), sort_keys=True))' <"$PLANS/yaml")" = \
         "$(python3 -c 'import json,sys; print(json.dumps(json.load(sys.stdin), sort_keys=True))' <"$PLANS/namespace-json.out")" ]
+}
+
+@test "rights that wait for the account, people elsewhere, and a name that would hide the next ones" {
+    kubectl create clusterrole waiting --verb=get --resource=pods
+    kubectl create rolebinding waiting -n app-team-1 --clusterrole=waiting --serviceaccount=app-team-1:wordpress
+    kubectl create clusterrolebinding waiting --clusterrole=waiting --group=system:serviceaccounts:app-team-1
+    kubectl create rolebinding elsewhere -n bare --clusterrole=crossplane:ns:app-team-1:admin --user=nomad
+    kubectl create -f - <<'JSON'
+{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "hidden", "namespace": "app-team-1"},
+ "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "crossplane:ns:app-team-1:admin"},
+ "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "a\u0000b\u202e\u001b[2K"}]}
+JSON
+    golden namespace-waiting wordpressinc/wordpress:1.0 -n app-team-1
+    kubectl delete clusterrole,clusterrolebinding waiting
+    kubectl delete rolebinding waiting hidden -n app-team-1
+    kubectl delete rolebinding elsewhere -n bare
 }
 
 @test "what the plan says of WordPress, its account and Jane may do, and nothing else" {
