@@ -129,15 +129,34 @@ void rights_done(struct rights *r)
     *r = (struct rights){0};
 }
 
+typedef VEC(str) names;
+
+static bool has(const names *list, str name)
+{
+    vec_each(list, it)
+    {
+        if (str_eq(*it, name))
+            return true;
+    }
+    return false;
+}
+
+static void add_once(struct arena *a, names *list, str name)
+{
+    if (!has(list, name))
+        *vec_push(a, list) = name;
+}
+
 struct authz_identity rights_identity(struct arena *a, str user, struct strs groups)
 {
     struct authz_subject subject = explain_subject(user);
-    VEC(str) all = {0};
-    strs_each(groups, group) * vec_push(a, &all) = *group;
+    names all = {0};
+    strs_each(groups, group) add_once(a, &all, *group);
     if (subject.kind == AUTHZ_SERVICE_ACCOUNT) {
-        *vec_push(a, &all) = S("system:serviceaccounts");
-        *vec_push(a, &all) = str_fmt(a, "system:serviceaccounts:%.*s", STR(subject.namespace));
+        add_once(a, &all, S("system:serviceaccounts"));
+        add_once(a, &all, str_fmt(a, "system:serviceaccounts:%.*s", STR(subject.namespace)));
     }
-    *vec_push(a, &all) = str_eq(user, S("system:anonymous")) ? S("system:unauthenticated") : S("system:authenticated");
+    bool is_stranger = str_eq(user, S("system:anonymous")) || (user.n == 0 && has(&all, S("system:unauthenticated")));
+    add_once(a, &all, is_stranger ? S("system:unauthenticated") : S("system:authenticated"));
     return (struct authz_identity){.user = user, .groups = {all.p, all.n}};
 }

@@ -110,6 +110,15 @@ fixes() {
     [ $n -eq 54 ]
 }
 
+@test "whoever is known has a group that strangers have not" {
+    local what=selfsubjectaccessreviews.authorization.k8s.io
+    run -0 why group/devs create $what -A
+    run -1 why group/system:unauthenticated create $what -A
+    run -1 why system:anonymous create $what -A
+    run -1 --separate-stderr why group/system:authenticated delete nodes -o json
+    [ "$(jq -c .request.groups <<<"$output")" = '["system:authenticated"]' ]
+}
+
 @test "who may not read roles asks about himself" {
     golden why/own-yes.txt why wanda use widgets/web -n shop --as wanda
     grep -q 'Note: you may not read roles and bindings; this is what the server says of yourself.' "$SCRATCH/talk"
