@@ -53,8 +53,10 @@ static int open_image(struct planning *p, const struct image *image, struct pack
                         ? image->reference
                         : str_fmt(p->a, "%.*s@%.*s", STR(image->reference), STR(image->digest));
     int code = package_source_pull(p->c, &p->images, reference, ret, &err);
+    str why, more;
+    (void)str_cut(str_of(code < 0 ? err.msg : ""), '\n', &why, &more); /* a note is one line */
     if (code < 0)
-        planning_note(p, "what %.*s holds, which is installed: %s", STR(image->reference), err.msg);
+        planning_note(p, "what %.*s holds, which is installed: %.*s", STR(image->reference), STR(why));
     return code;
 }
 
