@@ -2,9 +2,10 @@
 #include "cli/table.h"
 
 #include "base/arena.h"
+#include "cli/command.h"
 #include "cli/visible.h"
 
-enum { GAP = 3 };
+enum { GAP = 3, PIECE = 64 * 1024 };
 
 void cli_table_reserve(struct table *t, size_t rows)
 {
@@ -48,7 +49,8 @@ static void add_styled(struct buf *b, const struct term *term, enum term_style s
         buf_add_str(b, text);
 }
 
-void cli_table_print(struct buf *b, const struct table *t)
+/* leaving: called at ends of lines when there is much in b, and takes it away; or NULL. */
+static void print(struct buf *b, const struct table *t, void (*leaving)(struct buf *b))
 {
     size_t *widths = ARENA_ARRAY(t->arena, size_t, t->columns), gap = t->gap ? t->gap : GAP;
     for (size_t i = 0; i < t->cells.n; i++) {
@@ -67,6 +69,27 @@ void cli_table_print(struct buf *b, const struct table *t)
         if (i % t->columns == t->columns - 1) {
             buf_add_char(b, '\n');
             pad = 0;
+            if (leaving && b->n >= PIECE)
+                leaving(b);
         }
     }
+}
+
+void cli_table_print(struct buf *b, const struct table *t)
+{
+    print(b, t, NULL);
+}
+
+static void put_out(struct buf *b)
+{
+    output_text(buf_str(b));
+    b->n = 0;
+}
+
+void cli_table_output(const struct table *t)
+{
+    struct buf piece = {0};
+    print(&piece, t, put_out);
+    put_out(&piece);
+    buf_done(&piece);
 }

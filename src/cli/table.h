@@ -30,3 +30,5 @@ void cli_table_add(struct table *t, const str *cells);
 void cli_table_add_cells(struct table *t, const struct table_cell *cells);
 /* No spaces at the end of a line. */
 void cli_table_print(struct buf *b, const struct table *t);
+/* The same on standard output, piece by piece: for tables that are large. */
+void cli_table_output(const struct table *t);

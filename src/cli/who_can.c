@@ -76,7 +76,6 @@ static void print_table(struct command *c, const struct explain_holders *holders
     static const str names[COLUMNS_WIDE] = {S_INIT("KIND"), S_INIT("NAME"),   S_INIT("SCOPE"),  S_INIT("BINDING"),
                                             S_INIT("ROLE"), S_INIT("SOURCE"), S_INIT("PACKAGE")};
     struct table t = {.arena = &c->arena, .columns = is_wide ? COLUMNS_WIDE : COLUMNS, .term = &c->term};
-    struct buf out = {0};
     size_t rows = 2; /* names, and the masters */
     for (size_t i = 0; i < holders->n; i++)
         rows += holders->list[i].n_paths;
@@ -89,9 +88,7 @@ static void print_table(struct command *c, const struct explain_holders *holders
         for (size_t k = 0; k < h->n_paths; k++)
             add_path(&t, h, &h->paths[k]);
     }
-    cli_table_print(&out, &t);
-    output_text(buf_str(&out));
-    buf_done(&out);
+    cli_table_output(&t);
 }
 
 /* ---- For programs. ---- */
