@@ -13,7 +13,8 @@ static int choose(void *options, const char *list, struct err *err)
 {
     struct agent_options *o = options;
     str rest = str_of(list), name;
-    bool more = list[0]; /* nothing: as if nobody had said it */
+    bool more = list[0];                    /* nothing: as if nobody had said it */
+    o->has_works = o->has_accounts = false; /* of several lists the last counts, as of every flag */
     while (more) {
         more = str_cut(rest, ',', &name, &rest);
         name = str_trim(name);

@@ -57,11 +57,13 @@ int manager_choose(void *options, const char *list, struct err *err)
     struct arena scratch ARENA_SCOPE = {0};
     struct buf known = {.arena = &scratch};
     str name, rest = str_of(list);
+    struct manager_options *o = options;
     bool more = list[0]; /* nothing: as if nobody had said it */
     list_names(&known);
+    o->n_rows = 0; /* of several lists the last counts, as of every flag */
     while (more) {
         more = str_cut(rest, ',', &name, &rest);
-        if (!choose(options, str_trim(name)))
+        if (!choose(o, str_trim(name)))
             return err_set(err, ERR_BAD_REQUEST, "there is no controller \"%.*s\": there are %.*s", STR(name),
                            STR(buf_str(&known)));
     }

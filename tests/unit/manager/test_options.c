@@ -36,6 +36,10 @@ static void controllers_are_chosen_by_name(void **state)
     assert_int_equal(choose(&o, "aggregation,agregation", &err), ERR_BAD_REQUEST);
     assert_non_null(strstr(err.msg, "there is no controller \"agregation\": there are aggregation"));
     assert_int_equal(choose(&o, "aggregation,", &err), ERR_BAD_REQUEST);
+    assert_int_equal(choose(&o, "garbage,namespaces", &err), 0);
+    assert_int_equal(manager_choose(&o, "aggregation", &err), 0); /* of two the last counts */
+    assert_int_equal(o.n_rows, 1);
+    assert_string_equal(o.rows[0]->name, "aggregation");
 }
 
 enum { WORDS = 16 };
