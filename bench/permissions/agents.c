@@ -231,7 +231,7 @@ static void renew(struct agent *g, str text)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct err err = {0};
-    struct json lease, *meta, *spec;
+    struct json lease, *meta = NULL, *spec = NULL;
     bench_must(json_decode(&scratch, text, NULL, NULL, &lease, &err) == 0, err.msg);
     struct ask *q = ask_new(g, S("PUT"), &g->lease);
     struct buf body = {.arena = &q->arena};

@@ -90,7 +90,7 @@ static void add_lines(struct buf *b, str text)
     }
 }
 
-static void talk(const char *who, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static void talk(const char *who, const char *fmt, va_list args)
 {
     struct buf said = {0}, shown = {0};
     if (who)
