@@ -93,7 +93,9 @@ def kinds_that_no_version_serves_are_not_taken_for_empty(world):
         {'op': 'replace', 'path': '/spec/versions/0/served', 'value': False}], {'Content-Type': 'application/json-patch+json'})
     world.remove(PI, 'shop', 'order')
     world.server.stop()
-    world.layout.remove('acme/order:1.0')  # so that nobody can put the kind right
+    world.layout.remove('acme/order:1.0')  # so that nobody can put the kind right,
+    for blob in os.scandir(os.path.join(world.server.data, 'packages', 'store', 'blobs', 'sha256')):
+        os.unlink(blob.path)  # not even by the digest that it had
     shutil.rmtree(os.path.join(world.server.data, 'packages', 'cache'))
     world.server.start()
     world.reconnect()
