@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files the lint scripts look at."""
+"""What the lint scripts share: which files they look at, and how they report."""
+import argparse
 import os
 
 CODE_FOLDERS = ('src', 'tests', 'fuzz', 'bench')
+
+
+def root_argument(description):
+    """The folder to look at: the one of the command line, or this repository."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument('root', metavar='ROOT', nargs='?', help='another tree than this one',
+                        default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    root = parser.parse_args().root
+    if not os.path.isdir(root):
+        parser.error('no folder %s' % root)
+    return root
 
 
 def walk(root, folders):
