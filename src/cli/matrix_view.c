@@ -55,9 +55,11 @@ static str title_of(struct arena *a, const struct explain_resource *r)
                    r->subresource.n ? "/" : "", STR(r->subresource));
 }
 
-/* What fits: whole words if it does not matter, else GET LIS WAT CRE UPD PAT DEL COL, else G L W C U P D C. */
+/* What fits: whole words if it does not matter, else GET LIS WAT CRE UPD PAT DEL COL, else G L W C U P D A. */
 static str head_of(struct arena *a, str verb, size_t length)
 {
+    if (length == 1 && str_eq(verb, S("deletecollection")))
+        return S("A"); /* deletes all: C and D are those of create and delete */
     char *head = str_cstr(a, str_eq(verb, S("deletecollection")) && length < verb.n ? S("collection") : verb);
     for (char *c = head; *c; c++)
         *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);

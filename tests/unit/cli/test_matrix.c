@@ -104,7 +104,7 @@ static void draws_one_letter_where_they_do_not(void **state)
     struct matrix m = example(&a);
     struct buf b = {.arena = &a};
     matrix_draw(&b, &(struct term){.width = 60, .has_utf8 = true}, &m, false, false);
-    assert_text(buf_str(&b), "RESOURCE                      G L W C U P D C\n"
+    assert_text(buf_str(&b), "RESOURCE                      G L W C U P D A\n"
                              "pods                          ~ ✔ ✔ ✔ ✔ ✔ ✖ ✔\n"
                              "pods/log                      ✔ ✖ ✖ ✖ ✖ ✖ ✖ ✖\n"
                              "questions.reviews.example.com       ✔\n");
