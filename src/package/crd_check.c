@@ -14,8 +14,8 @@ enum { SHOWN_MAX = 300 }; /* bytes of a text that a package chose */
 struct check {
     struct arena *arena; /* of the result */
     struct findings *findings, *warnings;
-    str name; /* of the definition, for messages */
-    size_t n; /* findings of this check, told or not */
+    str title; /* of the definition, for messages */
+    size_t n;  /* findings of this check, told or not */
 };
 
 static void refuse(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -29,7 +29,7 @@ static void refuse(struct check *c, const char *fmt, ...)
     buf_vfmt(&b, fmt, args);
     va_end(args);
     c->n++;
-    findings_add(c->findings, S("InvalidPackage"), "CRD %.*s: %.*s", STR(c->name), STR(buf_str(&b)));
+    findings_add(c->findings, S("InvalidPackage"), "%.*s: %.*s", STR(c->title), STR(buf_str(&b)));
 }
 
 /* ---- Groups and keys that are not for packages ---- */
@@ -134,8 +134,8 @@ static struct json without_reserved(struct check *c, const struct json *map, con
     json_each_member(map, m)
     {
         if (crd_key_is_reserved(json_key(m)))
-            findings_add(c->warnings, (str){0}, "CRD %.*s: %s %.*s is left out: it is not for packages to set",
-                         STR(c->name), what, STR(finding_shown(c->arena, json_key(m), SHOWN_MAX)));
+            findings_add(c->warnings, (str){0}, "%.*s: %s %.*s is left out: it is not for packages to set",
+                         STR(c->title), what, STR(finding_shown(c->arena, json_key(m), SHOWN_MAX)));
         else
             json_add(c->arena, &all, json_key(m), m->val);
     }
@@ -277,9 +277,8 @@ bool crd_read(struct arena *a, const struct json *doc, struct json *ret)
 bool crd_check(struct arena *a, const struct json *doc, struct crd_checked *ret, struct findings *findings,
                struct findings *warnings)
 {
-    struct check c = {.arena = a, .findings = findings, .warnings = warnings};
+    struct check c = {.arena = a, .findings = findings, .warnings = warnings, .title = crd_title(a, doc)};
     struct json crd;
-    c.name = finding_shown(a, json_get_text(json_get(doc, S("metadata")), S("name")), SHOWN_MAX);
     check_size(&c, doc);
     if (c.n || !read_form(&c, doc, &crd))
         return false;

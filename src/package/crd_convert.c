@@ -8,7 +8,7 @@ enum { NAME_MAX_SHOWN = 300 };
 struct convert {
     struct arena *arena;
     const struct json *spec; /* as it came */
-    str name;
+    str title;
     struct findings *reasons;
     size_t n_reasons;
 };
@@ -16,8 +16,14 @@ struct convert {
 static void refuse(struct convert *c, const char *text)
 {
     c->n_reasons++;
-    findings_add(c->reasons, S("InvalidPackage"), "CRD %.*s: apiextensions.k8s.io/v1beta1 cannot become v1: %s",
-                 STR(c->name), text);
+    findings_add(c->reasons, S("InvalidPackage"), "%.*s: apiextensions.k8s.io/v1beta1 cannot become v1: %s",
+                 STR(c->title), text);
+}
+
+str crd_title(struct arena *a, const struct json *doc)
+{
+    str name = json_get_text(json_get(doc, S("metadata")), S("name"));
+    return name.n ? str_fmt(a, "CRD %.*s", STR(finding_shown(a, name, NAME_MAX_SHOWN))) : S("CRD without a name");
 }
 
 /* ---- Schemas that keep what they do not know ---- */
@@ -228,7 +234,7 @@ bool crd_convert(struct arena *a, const struct json *v1beta1, struct json *ret, 
     struct convert c = {
         .arena = a,
         .spec = json_get(v1beta1, S("spec")),
-        .name = finding_shown(a, json_get_text(json_get(v1beta1, S("metadata")), S("name")), NAME_MAX_SHOWN),
+        .title = crd_title(a, v1beta1),
         .reasons = reasons,
     };
     struct json all = json_dup_top(a, v1beta1);

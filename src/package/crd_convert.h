@@ -21,5 +21,7 @@
 #include "package/finding.h"
 #include "json/json.h"
 
+/* "CRD things.example.org", or "CRD without a name": what findings about a document begin with. */
+str crd_title(struct arena *a, const struct json *doc);
 /* True with *ret set; false with reasons added. The document must be an object whose apiVersion is v1beta1. */
 bool crd_convert(struct arena *a, const struct json *v1beta1, struct json *ret, struct findings *reasons);

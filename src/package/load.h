@@ -36,11 +36,14 @@ struct load {
     str app, install, meta;      /* paths of the first of each; empty: none yet */
     bool has_registry, has_xpkg; /* files of format A, of format B */
     bool has_too_many_crds;
+    str file;           /* the one whose documents are being read */
+    size_t n_documents; /* of it, so far */
 };
 
 /* One document of a file, with the place it came from. */
 struct load_document {
     str path;
+    size_t number; /* in its file, from 1 */
     const struct json *json;
     uint64_t offset;
     size_t bytes; /* of its line */

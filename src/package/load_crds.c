@@ -9,10 +9,17 @@
 
 enum { HASH_DIGITS = 32 };
 
-/* What is wrong with a document, told with its file, as definitions without a name are hard to find otherwise. */
-static void tell(struct findings *to, str path, const struct findings *from)
+/* What is wrong with a document, told with its file; definitions without a name are hard to find even then. */
+static void tell(struct findings *to, const struct load_document *d, const struct findings *from)
 {
-    vec_each(&from->list, f) findings_add(to, f->reason, "%.*s: %.*s", STR(path), STR(f->message));
+    bool has_name = object_name(d->json).n > 0;
+    vec_each(&from->list, f)
+    {
+        if (has_name)
+            findings_add(to, f->reason, "%.*s: %.*s", STR(d->path), STR(f->message));
+        else
+            findings_add(to, f->reason, "%.*s: document %zu: %.*s", STR(d->path), d->number, STR(f->message));
+    }
     to->more += from->more;
 }
 
@@ -45,8 +52,8 @@ void load_crd(struct load *l, const struct load_document *d)
         return;
     }
     bool ok = crd_check(l->line, d->json, &checked, &findings, &warnings);
-    tell(l->findings, d->path, &findings);
-    tell(l->warnings, d->path, &warnings);
+    tell(l->findings, d, &findings);
+    tell(l->warnings, d, &warnings);
     if (!ok)
         return;
     *vec_push(l->while_loading, &l->crds) = (struct load_crd){

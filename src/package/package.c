@@ -118,6 +118,16 @@ static const struct json *payload(const struct json *line, enum package_file kin
     return kind == PACKAGE_FILE_YAML || json_is_str(v) ? v : NULL;
 }
 
+/* Documents of one file follow each other. */
+static size_t number_of(struct load *l, str file)
+{
+    if (!str_eq(l->file, file)) {
+        l->file = str_dup(l->while_loading, file);
+        l->n_documents = 0;
+    }
+    return ++l->n_documents;
+}
+
 static int read_file(struct load *l, const struct content_line *line, str path, struct err *err)
 {
     enum package_file kind = package_file_kind(path);
@@ -135,7 +145,7 @@ static int read_file(struct load *l, const struct content_line *line, str path, 
     file = role == PACKAGE_ROLE_STREAM && file.n ? file : path;
     if (!is_path_fine(l, path) || !is_path_fine(l, file))
         return 0;
-    struct load_document d = {file, v, line->offset, line->bytes};
+    struct load_document d = {file, number_of(l, file), v, line->offset, line->bytes};
     if (role == PACKAGE_ROLE_ICON)
         describe_icon(&l->describe, path, json_text(v));
     else if (role == PACKAGE_ROLE_UI_SCHEMA)

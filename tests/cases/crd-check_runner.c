@@ -127,7 +127,7 @@ static void expect_texts(struct round *r, const struct case_section *at, const s
 {
     struct buf b = {.arena = r->file->arena};
     str name = json_get_text(json_get(&r->doc, S("metadata")), S("name"));
-    str prefix = str_fmt(r->file->arena, "CRD %.*s: ", STR(name));
+    str prefix = name.n ? str_fmt(r->file->arena, "CRD %.*s: ", STR(name)) : S("CRD without a name: ");
     vec_each(&found->list, f)
         add_short(&b, str_has_prefix(f->message, prefix) ? str_from(f->message, prefix.n) : f->message);
     if (found->more)
