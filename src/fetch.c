@@ -74,15 +74,12 @@ static int read_request(struct task *t, struct err *err)
 
 /* ---- Where from. ---- */
 
-static bool store_has(struct task *t)
+static int look_into_store(struct task *t, struct err *err)
 {
-    struct oci_layout *store;
-    struct err unread;
-    if (t->request.store.n == 0 || oci_layout_open(str_cstr(&t->arena, t->request.store), &store, &unread) < 0)
-        return false;
-    bool has = oci_layout_has(store, &t->ref);
-    oci_layout_free(store);
-    return has;
+    t->is_from_store = t->request.policy == FETCH_NEVER;
+    if (t->request.policy != FETCH_IF_NOT_PRESENT || t->request.store.n == 0)
+        return 0;
+    return oci_layout_at_has(str_cstr(&t->arena, t->request.store), &t->ref, &t->is_from_store, err);
 }
 
 /* A tree with one of these at its root is a package of today's format. */
@@ -110,8 +107,8 @@ static int decide(struct task *t, struct err *err)
         break;
     case OCI_PULL:
     case OCI_RESOLVE:
-        t->is_from_store =
-            t->request.policy == FETCH_NEVER || (t->request.policy == FETCH_IF_NOT_PRESENT && store_has(t));
+        if (look_into_store(t, err) < 0)
+            return err->code;
         t->needs_registry = !t->is_from_store;
         break;
     }

@@ -147,16 +147,13 @@ void fetcher_free(struct fetcher *f)
 /* Is it in the local store? Then no registry is waited for. Whatever is wrong with the store, the child says so. */
 static bool is_in_store(const struct fetch_ask *ask)
 {
-    struct oci_layout *layout;
     struct err unread;
+    bool has;
     if (ask->request->policy == FETCH_NEVER)
         return true;
-    if (ask->request->policy == FETCH_ALWAYS || ask->options->store == NULL ||
-        oci_layout_open(ask->options->store, &layout, &unread) < 0)
+    if (ask->request->policy == FETCH_ALWAYS || ask->options->store == NULL)
         return false;
-    bool has = oci_layout_has(layout, &ask->ref);
-    oci_layout_free(layout);
-    return has;
+    return oci_layout_at_has(ask->options->store, &ask->ref, &has, &unread) < 0 || has;
 }
 
 /* It does not wait, though it would have to. */

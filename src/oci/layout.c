@@ -110,16 +110,42 @@ bool oci_layout_has_blob(struct oci_layout *l, const struct oci_digest *digest, 
     return fd >= 0 && (uint64_t)st.st_size == size;
 }
 
-bool oci_layout_has(struct oci_layout *l, const struct oci_reference *ref)
+static int is_broken(struct err *err)
+{
+    err->code = ERR_IO;
+    return err_wrap(err, "the local store is broken");
+}
+
+int oci_layout_has(struct oci_layout *l, const struct oci_reference *ref, bool *ret, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct oci_manifest index;
     struct oci_digest digest;
     struct stat st;
-    if (!oci_digest_parse(ref->digest, &digest))
-        return oci_layout_list(l, &scratch, &index, NULL) == 0 && oci_index_find(&index, ref) != NULL;
-    int fd OCI_FD_SCOPE = open_blob(l, &digest, &st);
-    return fd >= 0;
+    if (oci_digest_parse(ref->digest, &digest)) {
+        int fd OCI_FD_SCOPE = open_blob(l, &digest, &st);
+        *ret = fd >= 0;
+        return 0;
+    }
+    if (oci_layout_list(l, &scratch, &index, err) < 0)
+        return is_broken(err); /* also without a list: a layout is made with one */
+    *ret = oci_index_find(&index, ref) != NULL;
+    return 0;
+}
+
+int oci_layout_at_has(const char *path, const struct oci_reference *ref, bool *ret, struct err *err)
+{
+    struct oci_layout *l = NULL;
+    int code = oci_layout_open(path, &l, err);
+    if (code == ERR_NOT_FOUND) {
+        *ret = false;
+        return 0;
+    }
+    if (l == NULL)
+        return is_broken(err);
+    code = oci_layout_has(l, ref, ret, err);
+    oci_layout_free(l);
+    return code;
 }
 
 static int read_document(struct oci_layout *l, struct arena *a, const struct oci_digest *digest, str *ret,

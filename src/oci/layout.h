@@ -30,8 +30,11 @@ void oci_layout_free(struct oci_layout *l);
 /* The same layout as a source; freed with it, not by itself. */
 struct oci_source *oci_layout_source(struct oci_layout *l);
 
-/* Is what ref names there, by its digest or by its name? Whether it is sound is another question. */
-bool oci_layout_has(struct oci_layout *l, const struct oci_reference *ref);
+/* Is what ref names there, by its digest or by its name? Whether it is sound is another question. ERR_IO when the names cannot be
+ * read: then nobody can say, and no is the wrong answer, as an image of that name may be had elsewhere, and be another one. */
+int oci_layout_has(struct oci_layout *l, const struct oci_reference *ref, bool *ret, struct err *err);
+/* The same of the layout at a path; no when there is none. */
+int oci_layout_at_has(const char *path, const struct oci_reference *ref, bool *ret, struct err *err);
 /* A file of that name and size. */
 bool oci_layout_has_blob(struct oci_layout *l, const struct oci_digest *digest, uint64_t size);
 /* Nothing is done when it is there. */

@@ -296,6 +296,21 @@ json.dump(yaml.safe_load(sys.stdin), sys.stdout)' | jq -S .)
     package inspect "$REGISTRY/acme/half:1" --store halved -o json | jq -e '.from == "store" and .findings == []'
 }
 
+@test "a store whose names cannot be read is an error, and nobody else is asked for the image" {
+    package init kept >/dev/null
+    package build kept -q -t acme/kept:1 --store damaged
+    cp damaged/index.json names
+    echo '{' >damaged/index.json
+    run -1 --separate-stderr package inspect acme/kept:1 --store damaged --mirror docker.io=127.0.0.1:1
+    [[ $stderr == *'the local store is broken: '*index.json* && $stderr != *127.0.0.1* ]]
+    run -3 --separate-stderr "$REEVE" plan acme/kept:1 --offline --store damaged --mirror docker.io=127.0.0.1:1
+    [[ $stderr == *'the local store is broken: '*index.json* && $stderr != *127.0.0.1* ]]
+    run -1 package build kept -q -t acme/other:1 --store damaged
+    [ "$(cat damaged/index.json)" = '{' ]
+    cp names damaged/index.json
+    package inspect acme/kept:1 --store damaged -o json | jq -e '.from == "store"'
+}
+
 # ---- From the first line to an install. ----
 
 @test "init, lint, build, push, pull, inspect, install" {

@@ -314,6 +314,41 @@ static void links_lead_nowhere(void **state)
     assert_int_equal(oci_layout_list(p->layout, &p->arena, &index, &err), ERR_IO);
 }
 
+static int has(struct place *p, const char *name)
+{
+    struct oci_reference ref = reference(name);
+    struct err err = {0};
+    bool has;
+    int code = oci_layout_at_has(p->path, &ref, &has, &err);
+    if (code < 0 && strstr(err.msg, "index.json") == NULL)
+        fail_msg("%s", err.msg);
+    return code < 0 ? code : has;
+}
+
+/* Who cannot read the names cannot say that one is not there: it would be asked of a registry, where somebody else may have it. */
+static void damaged_names(void **state)
+{
+    static const char *const damaged[] = {"", "{", "[]", "{\"manifests\":[{\"mediaType\":7}]}"};
+    struct place *p = *state;
+    set(p, "acme/app:1", "one");
+    struct oci_digest digest = put_manifest(p, "one").digest;
+    const char *whole =
+        str_cstr(&p->arena, str_fmt(&p->arena, "acme/app@%.*s", STR(oci_digest_format(&p->arena, &digest))));
+    assert_int_equal(has(p, "acme/app:1"), 1);
+    assert_int_equal(has(p, "acme/app:2"), 0);
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        write_file(p, "index.json", damaged[i]);
+        assert_int_equal(has(p, "acme/app:1"), ERR_IO);
+        assert_int_equal(has(p, "acme/app:2"), ERR_IO);
+        assert_int_equal(has(p, whole), 1); /* that needs no names */
+        assert_true(str_eq(read_file(p, "index.json"), str_of(damaged[i])));
+    }
+    unlink(path_of(p, "index.json"));
+    assert_int_equal(has(p, "acme/app:1"), ERR_IO);
+    unlink(path_of(p, "oci-layout"));
+    assert_int_equal(has(p, "acme/app:1"), 0); /* no layout at all */
+}
+
 static void damaged_blobs(void **state)
 {
     struct place *p = *state;
@@ -433,9 +468,19 @@ static void copies_by_sha512(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(new_layout),           TEST(names),     TEST(by_digest),          TEST(names_of_other_tools),
-        TEST(writers_lose_nothing), TEST(leftovers), TEST(links_lead_nowhere), TEST(damaged_blobs),
-        TEST(no_layouts),           TEST(copies),    TEST(copies_of_lies),     TEST(copies_by_sha512),
+        TEST(new_layout),
+        TEST(names),
+        TEST(by_digest),
+        TEST(names_of_other_tools),
+        TEST(writers_lose_nothing),
+        TEST(leftovers),
+        TEST(links_lead_nowhere),
+        TEST(damaged_blobs),
+        TEST(damaged_names),
+        TEST(no_layouts),
+        TEST(copies),
+        TEST(copies_of_lies),
+        TEST(copies_by_sha512),
     };
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
 }
