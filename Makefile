@@ -5,10 +5,10 @@ DESTDIR ?=
 ARGS ?=
 TIME ?= 60
 TARGET ?=
-RELEASES ?= https://reeve.dev/releases
+RELEASES ?=
 
 .PHONY: help need need-run setup build run test test-kubernetes lint fuzz bench install uninstall format clean
-.PHONY: release release-static deb image krew sbom tarball
+.PHONY: release release-static need-releases deb image krew sbom tarball
 .DEFAULT_GOAL := build
 
 help:
@@ -26,7 +26,7 @@ help:
 	@echo 'make deb       dist/reeve_VERSION_ARCH.deb, for the release of Debian this is'
 	@echo 'make tarball   dist/reeve-VERSION-linux-ARCH.tar.gz, as static as can be, and dist/SHA256SUMS'
 	@echo 'make image     dist/reeve-VERSION-image.tar, an OCI image, by buildah'
-	@echo 'make krew      dist/reeve.yaml, to install "kubectl reeve"; the tarball is to be published below RELEASES=https://…'
+	@echo 'make krew      dist/reeve.yaml, to install "kubectl reeve" from where the tarball is published, RELEASES=https://…'
 	@echo 'make sbom      dist/sbom.spdx.json, what the programs are made of'
 	@echo 'make clean     remove all build folders and dist'
 
@@ -93,8 +93,11 @@ image: release
 tarball: release-static
 	@packaging/tarball build-static dist
 
-krew: tarball
+krew: need-releases tarball
 	@packaging/krew dist '$(RELEASES)'
+
+need-releases:
+	@test -n '$(RELEASES)' || { echo 'make krew: say where dist/ is published: make krew RELEASES=https://…' >&2 && exit 1; }
 
 sbom: release
 	@packaging/sbom.py build-release dist/sbom.spdx.json

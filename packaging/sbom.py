@@ -159,7 +159,8 @@ def document(build, tree):
         'dataLicense': 'CC0-1.0',
         'SPDXID': 'SPDXRef-DOCUMENT',
         'name': 'reeve-%s-linux-%s' % (version, stage.architecture()),
-        'documentNamespace': 'https://reeve.dev/spdx/reeve-%s-%s' % (version, hashlib.sha256(text.encode()).hexdigest()),
+        # Where SPDX has those who own no place of their own name theirs.
+        'documentNamespace': 'https://spdx.org/spdxdocs/reeve-%s-%s' % (version, hashlib.sha256(text.encode()).hexdigest()),
         'creationInfo': {
             'created': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(stage.epoch())),
             'creators': ['Tool: reeve-packaging-sbom-%s' % version],

@@ -51,6 +51,11 @@ class Tests:
         text = must('lintian', '--allow-root', '--fail-on', 'error,warning', *words, self._deb)
         assert not re.search('^[EW]:', text, re.MULTILINE), text
 
+    def it_names_who_made_it(self):
+        name, address = os.environ.get('DEBFULLNAME'), os.environ.get('DEBEMAIL')
+        wanted = '%s <%s>' % (name or 'Reeve built from source', address or 'nobody@reeve.invalid')
+        assert self._field('Maintainer') == wanted, self._field('Maintainer')
+
     def it_says_what_it_needs(self):
         assert self._field('Version').startswith(VERSION + '-1'), self._field('Version')
         needs = {re.match(r'\S+', row).group() for row in self._field('Depends').split(', ')}
