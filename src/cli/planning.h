@@ -59,6 +59,13 @@ struct planning_subject {
     enum authz_kind binding_kind;
     str binding, namespace; /* empty: everywhere */
     str role;               /* that is bound: "crossplane:ns:team-a:admin" */
+    bool gains_everywhere;  /* what the plan grants for one namespace, because the binding is for all */
+};
+
+/* What waits for the account of the package: a ClusterRoleBinding to its name, or to all accounts of its namespace. */
+struct planning_waiting {
+    str binding;
+    struct rules rules;
 };
 
 struct planning_people {
@@ -105,6 +112,7 @@ struct planning {
     struct plan_grants before, after, gains, losses;
     bool knows_people; /* who they are */
     struct planning_people people[PLANNING_PERSONAS];
+    VEC(struct planning_waiting) waiting;
     VEC(struct planning_crd) crds;
     struct json deployment; /* as it is; null: none */
     enum planning_change deployment_change;
@@ -122,7 +130,7 @@ int planning_see_before(struct planning *p, struct err *err);
 /* Of the objects of a plan: those whose names somebody else has. Findings. */
 int planning_check_names(struct planning *p, struct err *err);
 int planning_see_people(struct planning *p, struct err *err);
-/* gains, losses, crds, deployment_change, has_changes. */
+/* gains, losses, crds, deployment_change, has_changes; of people gains_everywhere. */
 void planning_compare(struct planning *p);
 void planning_done(struct planning *p);
 
@@ -130,10 +138,15 @@ void planning_done(struct planning *p);
 
 struct planning_count {
     size_t accounts, personas; /* who gain or lose something */
-    size_t gained, lost, wide; /* rights: one verb, or all, on one resource; wide: gained everywhere */
+    size_t gained, lost;       /* rights: one verb, or all, on one resource */
+    size_t wide, by_bindings;  /* gained everywhere; of those, by who is bound everywhere already */
 };
 
 struct planning_count planning_count(const struct planning *p);
+/* Whether people may gain more than is told, because their bindings were not seen. */
+bool planning_misses_people(const struct planning *p);
+/* A persona's gain in one namespace that somebody of it has everywhere. */
+bool planning_gains_everywhere(const struct planning *p, enum plan_subject who);
 /* "none", "changes", "refused" */
 const char *planning_outcome(const struct planning *p);
 /* What a person can do about a finding, as commands; empty: nothing but what it says. */

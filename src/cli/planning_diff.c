@@ -108,6 +108,67 @@ static enum planning_change compare_deployment(const struct planning *p)
                                                                                                     : CHANGE_CHANGED;
 }
 
+/* ---- People who are bound everywhere to a role for one namespace: they gain the same everywhere. ---- */
+
+static const struct plan_grant *gain_of(const struct planning *p, enum plan_subject who)
+{
+    for (size_t i = 0; i < p->gains.n; i++) {
+        if (p->gains.p[i].who == who && !p->gains.p[i].is_cluster_wide)
+            return &p->gains.p[i];
+    }
+    return NULL;
+}
+
+/* A role may have it already, by an install in another namespace. */
+static bool is_new_to(const struct planning *p, str name, struct rules gain)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const struct authz_role *role = authz_get_role(p->rights.index, AUTHZ_CLUSTER_ROLE, (str){0}, name);
+    return !role || !rules_cover(&scratch, role->rules, gain, NULL);
+}
+
+static void reach_everywhere(struct planning *p, enum plan_subject who, struct rules gain)
+{
+    struct map by_role = {0}; /* few roles, perhaps bound to thousands: each is looked at once */
+    vec_each(&p->people[who - PLAN_ADMIN].list, it)
+    {
+        const struct planning_subject *known = map_get(&by_role, it->role);
+        if (it->namespace.n)
+            continue;
+        it->gains_everywhere = known ? known->gains_everywhere : is_new_to(p, it->role, gain);
+        if (!known)
+            map_set(&by_role, it->role, it);
+    }
+    map_done(&by_role);
+}
+
+static void reach(struct planning *p)
+{
+    for (enum plan_subject who = PLAN_ADMIN; p->knows_people && who <= PLAN_VIEW; who++) {
+        const struct plan_grant *gain = gain_of(p, who);
+        if (gain)
+            reach_everywhere(p, who, gain->rules);
+    }
+}
+
+bool planning_gains_everywhere(const struct planning *p, enum plan_subject who)
+{
+    vec_each(&p->people[who - PLAN_ADMIN].list, it)
+    {
+        if (it->gains_everywhere)
+            return true;
+    }
+    return false;
+}
+
+bool planning_misses_people(const struct planning *p)
+{
+    bool is_any = false;
+    for (enum plan_subject who = PLAN_ADMIN; who <= PLAN_VIEW; who++)
+        is_any |= gain_of(p, who) != NULL;
+    return is_any && !p->knows_people;
+}
+
 /* ---- All. ---- */
 
 static bool has_changes(const struct planning *p)
@@ -125,6 +186,7 @@ void planning_compare(struct planning *p)
     p->after = (struct plan_grants){p->plan.grants, p->plan.n_grants};
     p->gains = plan_grants_added(p->a, p->before, p->after);
     p->losses = plan_grants_added(p->a, p->after, p->before);
+    reach(p);
     compare_crds(p);
     p->deployment_change = compare_deployment(p);
     p->has_changes = has_changes(p);
@@ -182,6 +244,10 @@ struct planning_count planning_count(const struct planning *p)
     unsigned who = 0;
     count_grants(p->gains, &c.gained, &c.wide, &who);
     count_grants(p->losses, &c.lost, &ignored, &who);
+    for (enum plan_subject k = PLAN_ADMIN; k <= PLAN_VIEW; k++)
+        c.by_bindings += planning_gains_everywhere(p, k) ? count_rights(gain_of(p, k)->rules) : 0;
+    vec_each(&p->waiting, it) c.by_bindings += count_rights(it->rules);
+    c.wide += c.by_bindings;
     c.accounts = who & 1U << PLAN_CONTROLLER ? 1 : 0;
     for (int k = PLAN_ADMIN; k <= PLAN_VIEW; k++)
         c.personas += who >> k & 1U;

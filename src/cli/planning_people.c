@@ -133,6 +133,8 @@ static bool warn_of(void *ctx, const struct authz_grant *grant)
                  STR(p->asked.namespace), STR(p->asked.name), STR(authz_kind_name(grant->kind)), STR(grant->namespace),
                  grant->namespace.n ? "/" : "", STR(grant->name), STR(authz_subject_title(p->a, &grant->subject)),
                  STR(authz_kind_name(grant->role_kind)), STR(grant->role_name));
+    if (grant->kind == AUTHZ_CLUSTER_ROLE_BINDING && grant->role)
+        *vec_push(p->a, &p->waiting) = (struct planning_waiting){grant->name, grant->role->rules};
     return true;
 }
 

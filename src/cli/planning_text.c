@@ -134,22 +134,68 @@ static void add_subject(struct buf *b, const struct planning *p, const struct pl
         buf_fmt(b, " (in %.*s)", STR(it->namespace));
 }
 
-/* "User jane, Group crossplane:masters (everywhere)" */
-static str people_of(struct printing *s, enum plan_subject who)
+/* "Group crossplane:masters by ClusterRoleBinding crossplane-masters" */
+static void add_bound(struct buf *b, const struct planning *p, const struct planning_subject *it)
 {
-    const struct planning *p = s->p;
-    const struct planning_people *people = &p->people[who - PLAN_ADMIN];
+    cli_add_visibly(b, authz_subject_title(p->a, &it->subject));
+    buf_fmt(b, " by %.*s ", STR(authz_kind_name(it->binding_kind)));
+    cli_add_visibly(b, it->binding);
+}
+
+/* "User jane, Group crossplane:masters (everywhere)"; all, or only those who gain it everywhere, and by which binding. */
+static str people_of(struct printing *s, enum plan_subject who, bool is_everywhere)
+{
+    const struct planning_people *people = &s->p->people[who - PLAN_ADMIN];
     struct buf text = {.arena = s->a};
+    size_t n = 0;
     if (people->list.n == 0)
         return people->n_roles ? S("nobody yet") : S("nobody");
-    size_t n = s->is_wide || people->list.n <= PEOPLE_MAX ? people->list.n : PEOPLE_MAX;
-    for (size_t i = 0; i < n; i++) {
-        buf_add_str(&text, i ? S(", ") : S(""));
-        add_subject(&text, p, &people->list.p[i]);
+    vec_each(&people->list, it)
+    {
+        if ((is_everywhere && !it->gains_everywhere) || (n++ >= PEOPLE_MAX && !s->is_wide))
+            continue;
+        buf_add_str(&text, text.n ? S(", ") : S(""));
+        if (is_everywhere)
+            add_bound(&text, s->p, it);
+        else
+            add_subject(&text, s->p, it);
     }
-    if (n < people->list.n)
-        buf_fmt(&text, " and %zu more", people->list.n - n);
+    if (n > PEOPLE_MAX && !s->is_wide)
+        buf_fmt(&text, " and %zu more", n - PEOPLE_MAX);
     return buf_str(&text);
+}
+
+static void say_everywhere(struct printing *s, struct rules rules, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void say_everywhere(struct printing *s, struct rules rules, const char *fmt, ...)
+{
+    struct planning_lines l = {.term = s->t, .arena = s->a, .indent = 4, .sign = '+', .is_whole = s->is_wide};
+    struct buf who = {.arena = s->a};
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&who, fmt, args);
+    va_end(args);
+    say(s, 2, STYLE_NAME, "%.*s", STR(buf_str(&who)));
+    planning_add_rules(s->b, &l, rules);
+}
+
+/* First, whoever is bound everywhere to what is meant for one namespace. */
+static void print_everywhere(struct printing *s)
+{
+    const struct planning *p = s->p;
+    if (planning_count(p).by_bindings == 0)
+        return;
+    gap(s);
+    say(s, 0, STYLE_WARN, "! cluster-wide: for those who are bound everywhere already");
+    vec_each(&p->waiting, it)
+        say_everywhere(s, it->rules, "ServiceAccount %.*s/%.*s by ClusterRoleBinding %.*s", STR(p->asked.namespace),
+                       STR(p->asked.name), STR(cli_visible(s->a, it->binding)));
+    for (enum plan_subject who = PLAN_ADMIN; who <= PLAN_VIEW; who++) {
+        if (planning_gains_everywhere(p, who))
+            say_everywhere(s, rules_of(grant_of(p->gains, who, false)), "%s: %.*s", planning_who(who),
+                           STR(people_of(s, who, true)));
+    }
 }
 
 static void print_people(struct printing *s, bool is_wide)
@@ -157,7 +203,7 @@ static void print_people(struct printing *s, bool is_wide)
     for (enum plan_subject who = PLAN_ADMIN; who <= PLAN_VIEW; who++) {
         if (!changes(s->p, who, is_wide))
             continue;
-        str people = s->p->knows_people ? people_of(s, who) : (str){0};
+        str people = s->p->knows_people ? people_of(s, who, false) : (str){0};
         say(s, 2, STYLE_NAME, "%s%s%.*s", planning_who(who), people.n ? ": " : "", STR(people));
         if (who == PLAN_VIEW || !are_alike(s->p, who, who + 1, is_wide))
             print_changes(s, who, is_wide);
@@ -338,6 +384,20 @@ static void print_refusal(struct printing *s)
         say(s, 2, STYLE_PLAIN, "and %zu more", f->more);
 }
 
+/* "16 cluster-wide, by bindings that exist already" */
+static str wide_of(struct printing *s, const struct planning_count *c)
+{
+    struct buf text = {.arena = s->a};
+    buf_fmt(&text, "%zu cluster-wide", c->wide);
+    if (c->by_bindings && c->by_bindings == c->wide)
+        buf_add_str(&text, S(", by bindings that exist already"));
+    else if (c->by_bindings)
+        buf_fmt(&text, ", %zu of them by bindings that exist already", c->by_bindings);
+    if (planning_misses_people(s->p))
+        buf_add_str(&text, S(" by the package itself; existing bindings were not seen"));
+    return buf_str(&text);
+}
+
 static void print_summary(struct printing *s)
 {
     const struct planning *p = s->p;
@@ -351,9 +411,9 @@ static void print_summary(struct printing *s)
     else if (c.accounts + c.personas == 0)
         say(s, 0, STYLE_HEAD, "plan: no rights change");
     else
-        say(s, 0, STYLE_HEAD,
-            "plan: %zu ServiceAccount%s, %zu persona%s: %zu right%s gained, %zu lost; %zu cluster-wide", c.accounts,
-            plural(c.accounts), c.personas, plural(c.personas), c.gained, plural(c.gained), c.lost, c.wide);
+        say(s, 0, STYLE_HEAD, "plan: %zu ServiceAccount%s, %zu persona%s: %zu right%s gained, %zu lost; %.*s",
+            c.accounts, plural(c.accounts), c.personas, plural(c.personas), c.gained, plural(c.gained), c.lost,
+            STR(wide_of(s, &c)));
 }
 
 void planning_print(struct buf *b, const struct planning *p)
@@ -364,6 +424,7 @@ void planning_print(struct buf *b, const struct planning *p)
         print_refusal(&s);
     } else {
         print_place(&s, true);
+        print_everywhere(&s);
         print_place(&s, false);
         print_crds(&s);
         print_deployment(&s);

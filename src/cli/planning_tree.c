@@ -87,6 +87,8 @@ static struct json people_tree(const struct planning *p, enum plan_subject who)
     {
         struct json o = document_subject(p->a, &it->subject);
         json_add(p->a, &o, S("binding"), binding_tree(p, it));
+        if (it->gains_everywhere)
+            json_add(p->a, &o, S("isClusterWide"), json_bool(true));
         json_push(p->a, &list, o);
     }
     return list;
@@ -197,6 +199,8 @@ static struct json summary_tree(const struct planning *p)
     add_number(p->a, &o, S("gained"), c.gained);
     add_number(p->a, &o, S("lost"), c.lost);
     add_number(p->a, &o, S("clusterWide"), c.wide);
+    add_number(p->a, &o, S("clusterWideByBindings"), c.by_bindings);
+    json_add(p->a, &o, S("mayBeMore"), json_bool(planning_misses_people(p)));
     return o;
 }
 
