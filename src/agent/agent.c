@@ -10,9 +10,9 @@
 #include "agent/hub.h"
 #include "agent/options.h"
 #include "agent/rights.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/term.h"
-#include "client/file.h"
 #include "client/https.h"
 #include "control/service.h"
 #include "object/fleet.h"
@@ -156,7 +156,7 @@ static int configure(struct agent *g, struct err *err)
     int code = client_config_load(&g->arena, &args, &g->config, err);
     g->ca_pem = g->config.ca_pem;
     if (code == 0 && g->config.ca_file.n)
-        code = client_file_read(&g->arena, g->config.ca_file, CLIENT_FILE_ANY, CA_BYTES, &g->ca_pem, err);
+        code = file_read(&g->arena, g->config.ca_file, FILE_ANY, CA_BYTES, &g->ca_pem, err);
     bool is_in_pod = g->config.user.n == 0 && g->config.context.n == 0;
     if (g->options.lease_namespace.n == 0)
         g->options.lease_namespace = is_in_pod ? g->config.namespace : S("kube-system");

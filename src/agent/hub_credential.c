@@ -3,7 +3,6 @@
 
 #include "authn/base64url.h"
 #include "base/file.h"
-#include "client/file.h"
 #include "client/kubeconfig.h"
 #include "object/fleet.h"
 #include "json/base64.h"
@@ -89,7 +88,7 @@ static int write_file(struct arena *a, str path, str old, str token, struct err 
     char *place = realpath(str_cstr(a, path), NULL);
     if (!place)
         return err_set(err, ERR_IO, "find %.*s: %m", STR(path));
-    int code = client_file_read(a, path, CLIENT_FILE_REGULAR, KUBECONFIG_MAX_BYTES, &text, err);
+    int code = file_read(a, path, FILE_REGULAR, KUBECONFIG_MAX_BYTES, &text, err);
     if (code == 0)
         code = hub_credential_replace(a, text, old, token, &text, err);
     if (code == 0)

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: small files, written as a whole or not at all, for nobody else to read: keys, tokens, kubeconfigs.
- * Owns: nothing.
+/* What: small files, whole: kubeconfigs, tokens, certificates, keys. Read; and written as a whole or not at all, for nobody else to
+ *       read.
+ * Owns: nothing; what was read lives in the arena given.
  * Threads: no shared state; blocks on the disk.
- * Errors: ERR_IO, ERR_NO_SPACE; the path is named. */
+ * Errors: reading ERR_NOT_FOUND, ERR_TOO_LARGE, ERR_INVALID for what is no file, ERR_IO; writing ERR_IO, ERR_NO_SPACE. The path is
+ *         named. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+
+enum file_type {
+    FILE_REGULAR, /* never waits for a peer, as a pipe would; links are followed */
+    FILE_ANY,     /* but a folder */
+};
+
+int file_read(struct arena *a, str path, enum file_type type, size_t max, str *ret, struct err *err);
 
 /* Mode 0600. The data is on disk and in its place afterwards; that the place itself is on disk needs a sync of the directory… */
 int file_replace(const char *path, str text, struct err *err);

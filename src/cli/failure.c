@@ -4,10 +4,10 @@
 #include "cli/command.h"
 
 #include "authz/explain.h"
+#include "base/file.h"
 #include "base/shell.h"
 #include "cli/help.h"
 #include "cli/self.h"
-#include "client/file.h"
 #include "json/base64.h"
 
 enum { TOKEN_BYTES = 64 * 1024, NEEDS_MAX = 32 };
@@ -192,8 +192,7 @@ static int64_t token_end(struct command *c)
     struct json claims;
     size_t at;
     int64_t end = 0;
-    if (config->token_file.n &&
-        client_file_read(a, config->token_file, CLIENT_FILE_ANY, TOKEN_BYTES, &token, &ignored) < 0)
+    if (config->token_file.n && file_read(a, config->token_file, FILE_ANY, TOKEN_BYTES, &token, &ignored) < 0)
         return 0;
     if (!str_cut(token, '.', &head, &rest) || !str_cut(rest, '.', &payload, &rest))
         return 0;

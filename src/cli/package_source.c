@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/package_source.h"
 
+#include "base/file.h"
 #include "cli/data_dir.h"
 #include "oci/fetch_op.h"
 #include "oci/reference.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-enum { AUTH_MAX = 1024 * 1024, AUTH_PIECE = 16 * 1024 };
+enum { AUTH_MAX = 1024 * 1024 };
 
 /* ---- Flags. ---- */
 
@@ -42,25 +40,15 @@ static int read_ports(struct command *c, const struct package_flags *flags, stru
 
 static int read_auth(struct command *c, str file, struct oci_request *r, struct err *err)
 {
-    struct buf b = {.arena = &c->arena};
-    const char *path = str_cstr(&c->arena, file);
-    ssize_t n = 1;
+    str text;
     if (file.n == 0)
         return 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return err_set(err, ERR_IO, "open %s: %m", path);
-    while (n > 0 && b.n <= AUTH_MAX) {
-        buf_grow(&b, AUTH_PIECE);
-        n = read(fd, b.p + b.n, b.cap - b.n);
-        b.n += n > 0 ? (size_t)n : 0;
+    if (file_read(&c->arena, file, FILE_ANY, AUTH_MAX, &text, err) < 0) {
+        err->code = ERR_IO; /* what is not found is an image */
+        return err_wrap(err, "--auth-file");
     }
-    int code = n < 0 ? err_set(err, ERR_IO, "read %s: %m", path) : 0;
-    close(fd);
-    if (b.n > AUTH_MAX)
-        code = err_set(err, ERR_TOO_LARGE, "%s is too large", path);
-    *vec_push(&c->arena, &r->auths) = buf_str(&b);
-    return code;
+    *vec_push(&c->arena, &r->auths) = text;
+    return 0;
 }
 
 static int find_store(struct command *c, const struct package_flags *flags, str *ret, struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
-#include "client/file.h"
+#include "base/file.h"
 #include "client/https.h"
 
 #include <signal.h>
@@ -71,5 +71,5 @@ int session_ca(struct session *s, str *ret_pem, struct err *err)
     *ret_pem = s->config.ca_pem;
     if (s->config.ca_file.n == 0)
         return 0;
-    return client_file_read(&s->arena, s->config.ca_file, CLIENT_FILE_ANY, CA_BYTES, ret_pem, err);
+    return file_read(&s->arena, s->config.ca_file, FILE_ANY, CA_BYTES, ret_pem, err);
 }

@@ -2,7 +2,7 @@
 /* Finds the configuration: files first, then the pod. */
 #include "client/config.h"
 
-#include "client/file.h"
+#include "base/file.h"
 #include "client/kubeconfig.h"
 #include "object/name.h"
 
@@ -44,7 +44,7 @@ static str folder_of(struct arena *a, str path)
 static int add_file(struct kubeconfig *k, str path, bool may_be_missing, struct err *err)
 {
     struct kubeconfig_file file = {.path = path, .folder = folder_of(k->arena, path)};
-    int r = client_file_read(k->arena, path, CLIENT_FILE_ANY, KUBECONFIG_MAX_BYTES, &file.text, err);
+    int r = file_read(k->arena, path, FILE_ANY, KUBECONFIG_MAX_BYTES, &file.text, err);
     if (r == ERR_NOT_FOUND && may_be_missing)
         return 0;
     return r < 0 ? r : kubeconfig_add(k, &file, err);
@@ -98,8 +98,7 @@ static str pod_namespace(struct arena *a, const struct client_config_args *args)
     str text = client_env_get(args->env, S("POD_NAMESPACE"));
     if (text.n)
         return text;
-    if (client_file_read(a, account_file(a, args, "namespace"), CLIENT_FILE_REGULAR, NAMESPACE_MAX_BYTES, &text, NULL) <
-        0)
+    if (file_read(a, account_file(a, args, "namespace"), FILE_REGULAR, NAMESPACE_MAX_BYTES, &text, NULL) < 0)
         return (str){0};
     return str_trim(text);
 }

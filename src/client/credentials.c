@@ -10,10 +10,10 @@
  * turned to another file, or two writes within a tick of the clock. */
 #include "client/credentials.h"
 
+#include "base/file.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "client/exec_credential.h"
-#include "client/file.h"
 #include "client/header.h"
 #include "client/plugin.h"
 #include "json/base64.h"
@@ -132,7 +132,7 @@ static int read_pem(struct arena *a, const char *what, str owner, str file, str 
 {
     if (file.n == 0)
         return 0;
-    if (client_file_read(a, file, CLIENT_FILE_REGULAR, PEM_MAX_BYTES, ret, err) < 0)
+    if (file_read(a, file, FILE_REGULAR, PEM_MAX_BYTES, ret, err) < 0)
         return err_wrap(err, "unable to read %s for %.*s", what, STR(owner.n ? owner : S("the pod")));
     if (ret->n == 0) /* else "whom to believe" would turn into "the system's" */
         return err_set(err, ERR_INVALID, "%s %.*s is empty", what, STR(file));
@@ -179,7 +179,7 @@ static int load_token(struct credentials *c, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     str path = c->config->token_file, text;
-    if (client_file_read(&scratch, path, CLIENT_FILE_REGULAR, TOKEN_MAX_BYTES, &text, err) < 0)
+    if (file_read(&scratch, path, FILE_REGULAR, TOKEN_MAX_BYTES, &text, err) < 0)
         return err_wrap(err, "failed to read token file \"%.*s\"", STR(path));
     text = str_trim(text);
     if (text.n == 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "manager/manager.h"
 
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/term.h"
-#include "client/file.h"
 #include "control/service.h"
 #include "controllers/clusters/clusters.h"
 #include "controllers/clusters/role.h"
@@ -97,7 +97,7 @@ static int find_root_ca(struct manager *m, struct err *err)
     int code = 0;
     str file = m->options.root_ca_file ? str_of(m->options.root_ca_file) : m->config.ca_file;
     if (file.n)
-        code = client_file_read(&m->arena, file, CLIENT_FILE_ANY, CA_BYTES, &pem, err);
+        code = file_read(&m->arena, file, FILE_ANY, CA_BYTES, &pem, err);
     if (code == 0 && pem.n)
         m->root_ca = root_ca_new(pem);
     return code;

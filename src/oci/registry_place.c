@@ -2,14 +2,13 @@
 /* From a reference to the place where its image is. */
 #include "oci/registry.h"
 
+#include "base/file.h"
 #include "oci/auth.h"
 #include "oci/place.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
-enum { CA_MAX = 8 * 1024 * 1024, CA_PIECE = 64 * 1024, HTTPS_PORT = 443, HTTP_PORT = 80, DNS_PORT = 53 };
+enum { CA_MAX = 8 * 1024 * 1024, HTTPS_PORT = 443, HTTP_PORT = 80, DNS_PORT = 53 };
 
 const char *const oci_registry_files[] = {"/etc/resolv.conf", "/etc/hosts",    "/etc/nsswitch.conf",
                                           "/etc/host.conf",   "/etc/gai.conf", NULL};
@@ -125,24 +124,12 @@ int oci_registry_place(struct arena *a, const struct oci_request *request, const
 
 /* ---- What is loaded. ---- */
 
-static int read_file(struct arena *a, const char *path, str *ret, struct err *err)
+static int read_ca(struct arena *a, str path, str *ret, struct err *err)
 {
-    struct buf b = {.arena = a};
-    ssize_t n = 1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return err_set(err, ERR_IO, "open certificates %s: %m", path);
-    while (n > 0 && b.n <= CA_MAX) {
-        buf_grow(&b, CA_PIECE);
-        n = read(fd, b.p + b.n, b.cap - b.n);
-        b.n += n > 0 ? (size_t)n : 0;
-    }
-    int code = n < 0 ? err_set(err, ERR_IO, "read certificates %s: %m", path) : 0;
-    close(fd);
-    if (b.n > CA_MAX)
-        code = err_set(err, ERR_TOO_LARGE, "certificates %s are too large", path);
-    *ret = buf_str(&b);
-    return code;
+    if (file_read(a, path, FILE_ANY, CA_MAX, ret, err) == 0)
+        return 0;
+    err->code = ERR_IO; /* what is not found is an image */
+    return err_wrap(err, "certificates");
 }
 
 int oci_registry_prepare(struct arena *a, const struct oci_request *request, struct oci_registry_place *place,
@@ -151,9 +138,9 @@ int oci_registry_prepare(struct arena *a, const struct oci_request *request, str
     if (curl_load(&place->curl, err) < 0)
         return err->code;
     if (request->ca_file.n)
-        return read_file(a, str_cstr(a, request->ca_file), &place->ca, err);
+        return read_ca(a, request->ca_file, &place->ca, err);
     for (size_t i = 0; i < sizeof ca_files / sizeof *ca_files && place->ca.n == 0; i++) {
-        if (access(ca_files[i], R_OK) == 0 && read_file(a, ca_files[i], &place->ca, err) < 0)
+        if (access(ca_files[i], R_OK) == 0 && read_ca(a, str_of(ca_files[i]), &place->ca, err) < 0)
             return err->code;
     }
     return 0; /* without any, https is refused */

@@ -14,7 +14,6 @@
 
 #include "../client/world.h"
 #include "base/file.h"
-#include "client/file.h"
 #include "join.h"
 #include "json/base64.h"
 
@@ -97,7 +96,7 @@ static void files_are_read_and_written(void **state)
     assert_int_equal(hub_credential_read(&a, &file, &c, &err), 0);
     assert_true(str_eq(c.config.server, SERVER) && str_eq(c.config.token, next) && c.expires == 7600);
     str text;
-    assert_int_equal(client_file_read(&a, file.file, CLIENT_FILE_REGULAR, 10000, &text, &err), 0);
+    assert_int_equal(file_read(&a, file.file, FILE_REGULAR, 10000, &text, &err), 0);
     assert_true(str_find(text, S("token: abc")) >= 0); /* others stay */
 
     assert_int_equal(hub_credential_write(&file, token, S("x"), &err), ERR_CONFLICT); /* it is another one by now */
