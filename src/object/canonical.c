@@ -2,6 +2,7 @@
 #include "object/canonical.h"
 
 #include "object/quantity.h"
+#include "object/strict_value.h"
 
 #include <stdlib.h>
 
@@ -109,29 +110,11 @@ static bool is_struct(const struct shape_field *row)
             row->type == SHAPE_QUANTITY || row->type == SHAPE_INT_OR_STRING);
 }
 
-/* What is written where nothing was given. */
+/* What is written where nothing was given. A slice of Go that nobody made is null. */
 static struct json zero(const struct shape_field *row)
 {
-    if (row->pointer || row->card != SHAPE_ONE)
-        return json_null();
-    switch (row->type) {
-    case SHAPE_STRING:
-        return json_str((str){0});
-    case SHAPE_BOOL:
-        return json_bool(false);
-    case SHAPE_INT32:
-    case SHAPE_INT64:
-    case SHAPE_INT_OR_STRING:
-        return json_int(0);
-    case SHAPE_DOUBLE:
-        return json_real(0);
-    case SHAPE_RECORD:
-        return json_obj();
-    case SHAPE_QUANTITY:
-        return json_str(S("0"));
-    default:
-        return json_null();
-    }
+    bool is_absent = row->pointer || row->card != SHAPE_ONE || row->type == SHAPE_BYTES || row->type == SHAPE_STRINGS;
+    return is_absent ? json_null() : strict_zero(row);
 }
 
 /* False when the field is left out. */
