@@ -3,28 +3,11 @@
  * of their own. CPU time is the server's alone unless it says otherwise; seconds are the clock's. */
 #include "rows.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
+#include "../server/choice.h"
 
-static const struct {
-    const char *name;
-    void (*run)(const char *binary);
-} rows[] = {{"small", rows_small}, {"many", rows_many}, {"large", rows_large}};
+static const struct bench_row rows[] = {{"small", rows_small}, {"many", rows_many}, {"large", rows_large}};
 
-/* costs REEVE [ROWS…] */
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        (void)fprintf(stderr, "Usage: %s REEVE [small|many|large]...\n", argv[0]);
-        return 2;
-    }
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        bool is_wanted = argc == 2;
-        for (int j = 2; j < argc; j++)
-            is_wanted = is_wanted || strcmp(argv[j], rows[i].name) == 0;
-        if (is_wanted)
-            rows[i].run(argv[1]);
-    }
-    return 0;
+    return bench_run(argc, argv, rows, sizeof rows / sizeof *rows);
 }
