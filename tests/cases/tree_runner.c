@@ -5,12 +5,9 @@
  * A last word says how: wide, ascii, colour, json, dot or html (without a picture); without one it is drawn with lines.
  * expect: what is printed. A control character is written as \xNN.
  */
-#include "authz/validate.h"
-#include "cases/case.h"
+#include "cases/questions.h"
 #include "cli/tree_draw.h"
 #include "cli/visible.h"
-#include "object/object.h"
-#include "json/yaml.h"
 
 struct question {
     str about, name, form;
@@ -76,39 +73,9 @@ static str answer(struct case_file *c, const struct authz_index *ix, const struc
     return buf_str(&shown);
 }
 
-static bool load(struct case_file *c, const struct case_section *given, struct authz_index *ix)
-{
-    struct err err = {0};
-    json_vec objects = {0};
-    int code = yaml_decode_all(c->arena, given->text, NULL, &objects, &err);
-    for (size_t i = 0; code == 0 && i < objects.n; i++) {
-        struct json *object = &objects.p[i];
-        if (!json_get(object, S("apiVersion")))
-            json_set(c->arena, object, S("apiVersion"), json_str(S("rbac.authorization.k8s.io/v1")));
-        rbac_default(c->arena, kind_builtin_by_body(object_api_version(object), object_kind(object)), object);
-        code = authz_index_put(ix, object, &err);
-    }
-    if (code < 0)
-        case_fail(c, given, "%s", err.msg);
-    return code == 0;
-}
-
 static void run(struct case_file *c)
 {
-    const struct case_section *given = case_find(c, NULL, S("given")), *when = given;
-    struct authz_index *ix = authz_index_new();
-    if (!given)
-        case_fail(c, NULL, "nothing is given");
-    else if (load(c, given, ix)) {
-        while ((when = case_find(c, when, S("when")))) {
-            const struct case_section *expect = case_find(c, when, S("expect"));
-            if (expect)
-                case_expect(c, expect, answer(c, ix, when));
-            else
-                case_fail(c, when, "nothing is expected");
-        }
-    }
-    authz_index_free(ix);
+    questions_run(c, answer);
 }
 
 int main(int argc, char **argv)
