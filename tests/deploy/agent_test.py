@@ -10,44 +10,20 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 import yaml
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 'server'))
-from reeve_server import SANITIZER, Server, Tap  # noqa: E402
+from deployed import DEPLOY, REEVE, Server, Tap, documents, end, is_restricted, kubeconfig_of, output, read, start, wait_for  # noqa: E402
 
-REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 KUSTOMIZE = os.path.join(DEPLOY, 'agent', 'kustomize')
 CHART = os.path.join(DEPLOY, 'agent', 'helm')
 CONTROLLERS = ('accounts', 'works')
 SECRET = 'reeve-system/reeve-hub'
-PATIENCE = 60
-
-
-def output(*command, **kwargs):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **kwargs).stdout
 
 
 def print_rbac(*flags):
     return output(REEVE, 'agent', '--print-rbac', '--managed', *flags)
-
-
-def documents(text):
-    return {(o['kind'], o['metadata']['name']): o for o in yaml.safe_load_all(text) if o}
-
-
-def read(*parts):
-    with open(os.path.join(*parts), encoding='utf-8') as file:
-        return file.read()
-
-
-def wait_for(condition, what):
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, 'never happened: ' + what
-        time.sleep(0.02)
 
 
 # ---- Texts. ----
@@ -80,11 +56,7 @@ def tokens_are_of_one_namespace():
 
 def pod_is_restricted():
     """What the Pod Security Standard "restricted" asks for, and a root file system that cannot be written; no volumes at all."""
-    for text in (output('kubectl', 'kustomize', KUSTOMIZE), read(CHART, 'templates', 'deployment.yaml')):
-        for line in ('runAsNonRoot: true', 'type: RuntimeDefault', 'allowPrivilegeEscalation: false',
-                     'readOnlyRootFilesystem: true', 'type: Recreate', 'replicas: 1'):
-            assert line in text, line
-        assert re.search(r'drop:\s*(\[ALL\]|- ALL)', text)
+    is_restricted(KUSTOMIZE, CHART, 'type: Recreate', 'replicas: 1')
     pod = documents(output('kubectl', 'kustomize', KUSTOMIZE))['Deployment', 'reeve-agent']['spec']['template']['spec']
     assert pod['securityContext']['runAsUser'] > 0 and not pod.get('hostNetwork') and not pod.get('volumes')
 
@@ -137,16 +109,11 @@ class Fleet:
         container = deployment['spec']['template']['spec']['containers'][0]
         name = container['env'][0]['valueFrom']['secretKeyRef']
         secret = yaml.safe_load(self.on_managed('get', 'secret', name['name'], '-n', 'reeve-system', '-o', 'yaml'))
-        config = yaml.safe_load(read(self.managed.kubeconfig))
-        config['users'][0]['user'] = {'token': self.on_managed('create', 'token', 'reeve-agent', '-n', 'reeve-system').strip()}
-        path = os.path.join(self.managed.folder, 'agent-kubeconfig')
-        with open(path, 'w', encoding='utf-8') as file:
-            yaml.safe_dump(config, file)
+        token = self.on_managed('create', 'token', 'reeve-agent', '-n', 'reeve-system').strip()
+        path = kubeconfig_of(self.managed, token, 'agent-kubeconfig')
         args = [arg for arg in container['args'] if not arg.startswith('--listen')]
         env = {**os.environ, 'REEVE_CLUSTER': base64.b64decode(secret['data'][name['key']]).decode(), 'REEVE_KUBECONFIG': path}
-        with open(self.log, 'ab') as log:
-            self.agent = subprocess.Popen(  # pylint: disable=consider-using-with
-                [REEVE] + args + ['--listen=127.0.0.1:0'], stdout=subprocess.DEVNULL, stderr=log, env=env)
+        self.agent = start([REEVE] + args + ['--listen=127.0.0.1:0'], self.log, env)
 
     def refused(self):
         pattern = re.compile(r'msg=request .*user=system:serviceaccount:(cluster1|reeve-system):reeve-agent status=40[13]')
@@ -158,11 +125,7 @@ class Fleet:
 
     def end(self):
         if self.agent:
-            self.agent.terminate()
-            code = self.agent.wait()
-            text = read(self.log)
-            assert not SANITIZER.search(text), text
-            assert code == 0, text
+            end(self.agent, self.log)
         for server in (self.hub, self.managed):
             server.stop()
             server.remove()

@@ -7,46 +7,21 @@ usage: deploy_test.py PATH-OF-REEVE DEPLOY-FOLDER
 import os
 import re
 import shutil
-import subprocess
 import sys
-import time
 
 import yaml
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 'server'))
-from reeve_server import SANITIZER, Server, Tap  # noqa: E402
+from deployed import DEPLOY, REEVE, Server, Tap, documents, end, is_restricted, kubeconfig_of, output, read, start, wait_for  # noqa: E402
 
-REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 KUSTOMIZE = os.path.join(DEPLOY, 'manager', 'kustomize')
 CHART = os.path.join(DEPLOY, 'manager', 'helm')
 CONTROLLERS = ('aggregation', 'clusters', 'garbage', 'installs', 'namespaces', 'permissions', 'personas')
 ACCOUNT = 'system:serviceaccount:reeve-system:reeve-manager'
-PATIENCE = 60
-
-
-def output(*command, **kwargs):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **kwargs).stdout
 
 
 def print_rbac(*flags):
     return output(REEVE, 'manager', '--print-rbac', *flags)
-
-
-def documents(text):
-    return {(o['kind'], o['metadata']['name']): o for o in yaml.safe_load_all(text) if o}
-
-
-def read(*parts):
-    with open(os.path.join(*parts), encoding='utf-8') as file:
-        return file.read()
-
-
-def wait_for(condition, what):
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, 'never happened: ' + what
-        time.sleep(0.02)
 
 
 # ---- Texts. ----
@@ -68,11 +43,7 @@ def chart_has_the_rights():
 
 def pod_is_restricted():
     """What the Pod Security Standard "restricted" asks for, and a root file system that cannot be written."""
-    for text in (output('kubectl', 'kustomize', KUSTOMIZE), read(CHART, 'templates', 'deployment.yaml')):
-        for line in ('runAsNonRoot: true', 'type: RuntimeDefault', 'allowPrivilegeEscalation: false',
-                     'readOnlyRootFilesystem: true'):
-            assert line in text, line
-        assert re.search(r'drop:\s*(\[ALL\]|- ALL)', text)
+    is_restricted(KUSTOMIZE, CHART)
     pod = documents(output('kubectl', 'kustomize', KUSTOMIZE))['Deployment', 'reeve-manager']['spec']['template']['spec']
     assert pod['securityContext']['runAsUser'] > 0 and not pod.get('hostNetwork')
     assert [set(volume) for volume in pod['volumes']] == [{'name', 'emptyDir'}]
@@ -106,15 +77,10 @@ class Cluster:
         self.kubectl('apply', '-k', KUSTOMIZE)
         self.kubectl('apply', '-f', '-', stdin=print_rbac('--controllers=' + controllers))
         token = self.kubectl('create', 'token', 'reeve-manager', '-n', 'reeve-system').strip()
-        config = yaml.safe_load(read(self.server.kubeconfig))
-        config['users'][0]['user'] = {'token': token}
-        path = os.path.join(self.server.folder, 'manager-kubeconfig')
-        with open(path, 'w', encoding='utf-8') as file:
-            yaml.safe_dump(config, file)
-        with open(self.log, 'ab') as log:
-            self.manager = subprocess.Popen(  # pylint: disable=consider-using-with
-                [REEVE, 'manager', '--kubeconfig', path, '--controllers=' + controllers, '--listen=127.0.0.1:0',
-                 '--lease-namespace=reeve-system', '--verbose', '--package-cache', os.path.join(self.server.folder, 'cache')], stdout=subprocess.DEVNULL, stderr=log, env=self.env)
+        path = kubeconfig_of(self.server, token, 'manager-kubeconfig')
+        self.manager = start([REEVE, 'manager', '--kubeconfig', path, '--controllers=' + controllers, '--listen=127.0.0.1:0',
+                              '--lease-namespace=reeve-system', '--verbose',
+                              '--package-cache', os.path.join(self.server.folder, 'cache')], self.log, self.env)
 
     def requests(self):
         """(method, path, status) of what the manager has asked."""
@@ -124,11 +90,7 @@ class Cluster:
 
     def end(self):
         if self.manager:
-            self.manager.terminate()
-            code = self.manager.wait()
-            text = read(self.log)
-            assert not SANITIZER.search(text), text
-            assert code == 0, text
+            end(self.manager, self.log)
         self.server.stop()
         self.server.remove()
 

@@ -7,17 +7,14 @@ usage: kinds_test.py PATH-OF-REEVE DEPLOY-FOLDER
 """
 import copy
 import os
-import subprocess
 import sys
-import time
 
 import yaml
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 'server'))
-from reeve_server import Server, Tap  # noqa: E402
+import deployed  # noqa: E402
+from deployed import DEPLOY, REEVE, Server, Tap, output, wait_for  # noqa: E402
 
-REEVE, DEPLOY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
 
@@ -42,19 +39,7 @@ KINDS = {
 
 
 def read(*parts):
-    with open(os.path.join(DEPLOY, *parts), encoding='utf-8') as file:
-        return file.read()
-
-
-def wait_for(condition, what):
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until, 'never happened: ' + what
-        time.sleep(0.02)
-
-
-def output(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return deployed.read(DEPLOY, *parts)
 
 
 # ---- One source. ----
