@@ -11,6 +11,21 @@
 
 load cli.bash
 
+# binding [NAMESPACE/]NAME ROLE-KIND/ROLE SUBJECT...: a RoleBinding, or without a namespace a ClusterRoleBinding, as YAML.
+binding() {
+    local kind=ClusterRoleBinding meta="name: ${1#*/}" subjects IFS=,
+    subjects="${*:3}"
+    case $1 in */*) kind=RoleBinding meta+=", namespace: ${1%/*}" ;; esac
+    cat <<YAML
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: $kind
+metadata: {$meta}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ${2%/*}, name: ${2#*/}}
+subjects: [$subjects]
+YAML
+}
+
 start_rights() {
     start_server
     kubectl apply -f - <<'YAML'
@@ -46,44 +61,14 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: web-user, namespace: shop}
 rules: [{apiGroups: [acme.example.com], resources: [widgets], resourceNames: [web], verbs: [use]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: ann}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: widget-users}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: viewers}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: widget-viewers}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: vic}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: devs, namespace: shop}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: widget-users}
-subjects:
-- {apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}
-- {kind: ServiceAccount, name: robot, namespace: ci}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: wanda, namespace: shop}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web-user}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: wanda}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: bob, namespace: ops}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: widget-users}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: lost, namespace: shop}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ghost}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 YAML
+    {
+        binding ann ClusterRole/widget-users '{kind: User, name: ann}'
+        binding viewers ClusterRole/widget-viewers '{kind: User, name: vic}'
+        binding shop/devs ClusterRole/widget-users '{kind: Group, name: devs}' '{kind: ServiceAccount, name: robot, namespace: ci}'
+        binding shop/wanda Role/web-user '{kind: User, name: wanda}'
+        binding ops/bob ClusterRole/widget-users '{kind: User, name: bob}'
+        binding shop/lost ClusterRole/ghost '{kind: User, name: bob}'
+    } | kubectl apply -f -
     eventually kubectl auth can-i use widgets -n shop --as ann
 }
