@@ -7,8 +7,9 @@
 
 enum cli_exit {
     CLI_OK = 0,
-    CLI_FAILED = 1, /* it could not be done, or what was asked about is wrong */
-    CLI_USAGE = 2,  /* the command line makes no sense */
+    CLI_FAILED = 1,      /* it could not be done, or what was asked about is wrong */
+    CLI_USAGE = 2,       /* the command line makes no sense */
+    CLI_SIGNALLED = 128, /* and the number of the signal that ended it, as shells have it */
 };
 
 /* argv[0] is the command's own name. */

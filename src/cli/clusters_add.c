@@ -5,6 +5,7 @@
 #include "cli/clusters.h"
 
 #include "base/file.h"
+#include "cli/interrupt.h"
 #include "net/address.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
@@ -188,10 +189,20 @@ static int make_kubeconfig(struct clusters_command *c, str token, str *ret, stru
     return 0;
 }
 
+/* Ctrl-C does not leave half of it beside the file: it is a credential. */
+static int write_file(const char *file, str text, struct err *err)
+{
+    struct interrupt interrupt;
+    interrupt_hold(&interrupt);
+    int code = file_write(file, text, err);
+    interrupt_close(&interrupt);
+    return code;
+}
+
 static int write_kubeconfig(const char *file, str text, struct err *err)
 {
     if (strcmp(file, "-") != 0)
-        return file_write(file, text, err);
+        return write_file(file, text, err);
     if (fwrite(text.p, 1, text.n, stdout) != text.n)
         return err_set(err, ERR_IO, "write to standard output: %m");
     return 0;

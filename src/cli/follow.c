@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/follow.h"
 
+#include "cli/cli.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { SIGNALLED = 128 }; /* exit codes of what a signal ended, as shells have them */
 
 static const int64_t second = INT64_C(1000000000);
 
@@ -40,7 +40,7 @@ static void on_signal(void *ctx, int number)
     pthread_cond_signal(&f->wake);
     pthread_mutex_unlock(&f->lock);
     if (is_second)
-        _exit(SIGNALLED + number);
+        _exit(CLI_SIGNALLED + number);
     client_stop(f->session->client);
 }
 

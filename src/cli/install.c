@@ -97,7 +97,7 @@ static int ask(struct install *i)
     if (code < 0 && follow_signal(&i->follow)) {
         term_complain("install", "interrupted before the server answered; this finds out, and goes on:\n  %.*s",
                       STR(cli_install_command(i, i->package, &i->target)));
-        return INSTALLS_SIGNALLED + follow_signal(&i->follow);
+        return CLI_SIGNALLED + follow_signal(&i->follow);
     }
     if (code < 0) {
         (void)cli_installs_explain(&i->c.arena, &i->target, &err);

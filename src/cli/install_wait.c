@@ -114,7 +114,7 @@ static int tell_interrupted(struct waiting *w)
     struct install *i = w->i;
     progress_end(&w->progress);
     term_complain("install", "interrupted; the install goes on by itself.\n%.*s", STR(ways_on(w)));
-    return INSTALLS_SIGNALLED + follow_signal(&i->follow);
+    return CLI_SIGNALLED + follow_signal(&i->follow);
 }
 
 static int tell_leaving(struct waiting *w)

@@ -35,7 +35,6 @@ void cli_installs_need(struct command *c, const struct installs_target *t, const
 /* Says why the server does not know the kind, when that is what the error is about; else leaves the error as it is. */
 int cli_installs_explain(struct arena *a, const struct installs_target *t, struct err *err);
 
-enum { INSTALLS_SIGNALLED = 128 }; /* exit codes of what a signal ended, as shells have them */
 enum dry_run { DRY_RUN_NONE, DRY_RUN_CLIENT, DRY_RUN_SERVER };
 extern const char *const cli_installs_dry_runs[];  /* words of --dry-run */
 extern const char *const cli_installs_dry_words[]; /* "", " (dry run)", " (server dry run)" */

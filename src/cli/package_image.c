@@ -3,8 +3,10 @@
  * reeve-fetch; here it is told how far it has come. The digest is the only line on standard output. */
 #include "cli/package.h"
 
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "oci/fetch_op.h"
+#include "oci/layout.h"
 #include "oci/reference.h"
 
 #include <errno.h>
@@ -80,10 +82,23 @@ static int prepare(struct moving *m, enum oci_op op, struct oci_reference *ret, 
     return op == OCI_PUSH ? 0 : make_parents(&m->command.arena, m->request.store, err);
 }
 
+/* number: of the signal that was the reason, or 0. What was written on the way to an image is of no use to anybody: the image is
+ * whole, or not there. */
+static int tell_failed(struct moving *m, int number, const struct err *err)
+{
+    struct command *c = &m->command;
+    if (number == 0)
+        return command_fail(c, err);
+    if (m->request.op != OCI_PUSH)
+        oci_layout_sweep(str_cstr(&c->arena, m->request.store));
+    term_complain(c->name, "interrupted; the same command finishes it");
+    return CLI_SIGNALLED + number;
+}
+
 static int move(struct moving *m, enum oci_op op)
 {
     struct command *c = &m->command;
-    const struct fetch_watch watch = {see, m};
+    struct interrupt interrupt;
     struct oci_reference ref;
     struct oci_digest digest;
     struct fetch_failure failure;
@@ -93,10 +108,15 @@ static int move(struct moving *m, enum oci_op op)
     m->steps[0].name = op == OCI_BUILD ? "files" : "layers";
     m->steps[1].name = op == OCI_BUILD ? "image" : "manifest";
     m->progress = (struct progress){.term = &c->term, .steps = m->steps, .n = 2};
+    interrupt_open(&interrupt);
+    const struct fetch_watch watch = {see, m, interrupt.fd};
     int code = fetch_op(NULL, &m->request, &watch, &digest, &failure, &err);
     see_end(m, code, code < 0 ? (str){0} : oci_digest_format(&c->arena, &digest));
     if (code < 0)
-        return command_fail(c, &err);
+        code = tell_failed(m, interrupt_take(&interrupt), &err);
+    interrupt_close(&interrupt);
+    if (code)
+        return code;
     ref = oci_reference_normalize(&c->arena, &ref);
     (void)printf("%.*s/%.*s@%.*s\n", STR(ref.registry), STR(ref.path), STR(oci_digest_format(&c->arena, &digest)));
     return CLI_OK;

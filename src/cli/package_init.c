@@ -5,6 +5,7 @@
 
 #include "base/shell.h"
 #include "cli/help.h"
+#include "cli/interrupt.h"
 #include "cli/package_scaffold.h"
 #include "cli/read.h"
 #include "object/name.h"
@@ -14,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -222,9 +222,8 @@ static void clear(struct stage *s, bool has_failed)
 static int write_all(struct command *c, const char *path, const scaffold_files *files, struct err *err)
 {
     struct stage s = {.arena = &c->arena, .top = -1, .path = path, .files = files};
-    sigset_t all, before;
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    struct interrupt interrupt;
+    interrupt_hold(&interrupt);
     int code = open_top(&s, err);
     code = code < 0 ? code : check_free(&s, err);
     code = code < 0 ? code : make_stage(&s, err);
@@ -232,7 +231,7 @@ static int write_all(struct command *c, const char *path, const scaffold_files *
         code = write_file(&s, &files->p[i], err);
     code = code < 0 ? code : move_out(&s, err);
     clear(&s, code < 0);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    interrupt_close(&interrupt);
     return code;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/session.h"
 
 #include "base/file.h"
+#include "cli/interrupt.h"
 #include "client/https.h"
 
 #include <signal.h>
@@ -16,12 +17,16 @@ static void *run(void *ctx)
     return NULL;
 }
 
-/* A peer that goes away is an error of the write, and not the end of us. */
+/* A peer that goes away is an error of the write, and not the end of us. Signals are the main thread's, who may hold them back. */
 static int start(struct session *s, struct err *err)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct interrupt interrupt;
     (void)sigaction(SIGPIPE, &ignore, NULL);
-    if (pthread_create(&s->thread, NULL, run, s))
+    interrupt_hold(&interrupt);
+    int failed = pthread_create(&s->thread, NULL, run, s);
+    interrupt_close(&interrupt);
+    if (failed)
         return err_set(err, ERR_INTERNAL, "cannot start a thread");
     s->is_running = true;
     return 0;

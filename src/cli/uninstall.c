@@ -190,7 +190,7 @@ static int tell_interrupted(struct leaving *l)
     progress_end(&l->progress);
     term_complain("uninstall", "interrupted; what was asked for goes on by itself.\nwait for it:  %.*s",
                   STR(command_of(u, "")));
-    return INSTALLS_SIGNALLED + follow_signal(&u->follow);
+    return CLI_SIGNALLED + follow_signal(&u->follow);
 }
 
 /* ---- Waiting. ---- */
@@ -279,7 +279,7 @@ static int work(struct uninstall *u)
     if (code < 0 && follow_signal(&u->follow)) {
         term_complain("uninstall", "interrupted before the server answered; this finds out, and goes on:\n  %.*s",
                       STR(command_of(u, u->deletes_instances ? " --delete-instances" : "")));
-        return INSTALLS_SIGNALLED + follow_signal(&u->follow);
+        return CLI_SIGNALLED + follow_signal(&u->follow);
     }
     if (is_gone && u->is_forgiving)
         return CLI_OK;

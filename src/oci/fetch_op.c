@@ -15,7 +15,7 @@ static int take_output(void *ctx, str piece, struct err *err)
     return lines_add(ctx, piece, err);
 }
 
-static int run(const char *program, const struct oci_request *request, struct lines *lines,
+static int run(const char *program, const struct oci_request *request, struct lines *lines, int stop,
                struct fetch_failure *failure, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
@@ -28,7 +28,7 @@ static int run(const char *program, const struct oci_request *request, struct li
     const struct child child = {.program = program,
                                 .input = buf_str(&input),
                                 .timeout_ns = request->timeout_ns + request->timeout_ns / 8,
-                                .stop = -1,
+                                .stop = stop,
                                 .take = take_output,
                                 .ctx = lines};
     int code = child_run(&child, err);
@@ -60,7 +60,7 @@ int fetch_op(const char *program, const struct oci_request *request, const struc
     telling.tells = watch != NULL;
     lines_init(&lines, pass_over, watch ? watch->ctx : NULL);
     lines.progress = watch ? watch->moved : NULL;
-    int code = run(program, &telling, &lines, failure, err);
+    int code = run(program, &telling, &lines, watch ? watch->stop : -1, failure, err);
     *ret = lines.digest;
     lines_done(&lines);
     return code;
@@ -127,7 +127,7 @@ int fetch_op_lines(const char *program, const struct oci_request *request, const
     if (k.fd < 0)
         return err_set(err, ERR_IO, "make a file in memory: %m");
     lines_init(&k.lines, keep, &k);
-    int code = run(program, request, &k.lines, failure, err);
+    int code = run(program, request, &k.lines, -1, failure, err);
     if (code == 0 && k.size == 0)
         code = begin(&k, err); /* a package without a single file */
     if (code == 0)

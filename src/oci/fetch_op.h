@@ -13,6 +13,7 @@ struct json;
 struct fetch_watch {
     void (*moved)(void *ctx, const struct oci_progress *progress);
     void *ctx;
+    int stop; /* a descriptor; when it can be read, the work is given up: ERR_GONE. -1: none */
 };
 
 /* Build, push, copy, resolve. program may be NULL: the one installed with this program. watch: is told how far it has come; or

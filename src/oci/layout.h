@@ -25,6 +25,8 @@ struct oci_layout;
 int oci_layout_open(const char *path, struct oci_layout **ret, struct err *err);
 /* Makes what is missing, the directory itself included (its parents not). */
 int oci_layout_create(const char *path, struct oci_layout **ret, struct err *err);
+/* Takes away what writers have left that died in the middle. */
+void oci_layout_sweep(const char *path);
 /* Takes NULL. */
 void oci_layout_free(struct oci_layout *l);
 /* The same layout as a source; freed with it, not by itself. */

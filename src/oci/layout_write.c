@@ -175,6 +175,21 @@ int oci_layout_create(const char *path, struct oci_layout **ret, struct err *err
     return code < 0 ? code : oci_layout_open(path, ret, err); /* it may have been there, and be of another version */
 }
 
+/* It may be none yet: the first file of it is written beside, too. */
+void oci_layout_sweep(const char *path)
+{
+    struct err ignored;
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return;
+    struct oci_layout *l = oci_layout_of(dir, path);
+    if (lock(l, &ignored) == 0) {
+        sweep(l);
+        unlock(l);
+    }
+    oci_layout_free(l);
+}
+
 /* ---- Blobs. ---- */
 
 struct oci_blob_writer {
