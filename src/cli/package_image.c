@@ -84,11 +84,13 @@ static int prepare(struct moving *m, enum oci_op op, struct oci_reference *ret, 
 
 /* number: of the signal that was the reason, or 0. What was written on the way to an image is of no use to anybody: the image is
  * whole, or not there. */
-static int tell_failed(struct moving *m, int number, const struct err *err)
+static int tell_failed(struct moving *m, int number, struct err *err)
 {
     struct command *c = &m->command;
-    if (number == 0)
+    if (number == 0) {
+        (void)package_explain(c, &m->images, &m->request, err);
         return command_fail(c, err);
+    }
     if (m->request.op != OCI_PUSH)
         oci_layout_sweep(str_cstr(&c->arena, m->request.store));
     term_complain(c->name, "interrupted; the same command finishes it");

@@ -73,6 +73,35 @@ int package_request(struct command *c, const struct package_flags *flags, struct
     return 0;
 }
 
+/* ---- What went wrong. ---- */
+
+static str hint(struct command *c, const struct package_flags *flags, const struct oci_request *request,
+                const struct err *err)
+{
+    struct arena *a = &c->arena;
+    struct oci_reference ref;
+    struct err ignored;
+    if (err->code == ERR_FORBIDDEN && str_find(str_of(err->msg), S("certificate")) >= 0)
+        return S("\n--ca-file FILE names the certificates that it is to be checked with");
+    if (err->code != ERR_UNAUTHORIZED || oci_reference_parse(request->reference, &ref, &ignored) < 0)
+        return (str){0};
+    ref = oci_reference_normalize(a, &ref);
+    str right = str_fmt(a, "%s %.*s", request->op == OCI_PUSH ? "push to" : "pull from", STR(ref.path));
+    if (flags->auth_file.n)
+        return str_fmt(a, "\nThe right to %.*s is missing: the credentials in %.*s do not give it", STR(right),
+                       STR(flags->auth_file));
+    return str_fmt(a, "\nThe right to %.*s is missing: --auth-file FILE names credentials, a docker config.json",
+                   STR(right));
+}
+
+int package_explain(struct command *c, const struct package_flags *flags, const struct oci_request *request,
+                    struct err *err)
+{
+    str said = str_dup(&c->arena, str_of(err->msg)), help = hint(c, flags, request, err);
+    bool is_theirs = err->code == ERR_UNAVAILABLE || err->code == ERR_UNAUTHORIZED || err->code == ERR_FORBIDDEN;
+    return err_set(err, is_theirs ? ERR_IO : err->code, "%.*s%.*s", STR(said), STR(help));
+}
+
 /* ---- What a word means. ---- */
 
 bool package_is_directory(const char *what)
@@ -191,8 +220,7 @@ static int read_source(struct command *c, const struct package_flags *flags, con
     request.reference = s.reference;
     request.directory = s.is_directory ? str_of(what) : (str){0};
     if (fetch_and_load(c, &request, &s, &failure, err) < 0) {
-        if (err->code == ERR_UNAVAILABLE)
-            err->code = ERR_IO; /* nobody is to take it for the API server's */
+        (void)package_explain(c, flags, &request, err);
         if (!s.is_directory && failure.reason == FETCH_PULL_FAILED)
             return explain_pull(c, what, request.store, err);
         return s.is_directory ? err->code : err_wrap(err, "%s", what);

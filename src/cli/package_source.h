@@ -37,6 +37,11 @@ struct package_flags {
 /* A request with all that the flags say, for any op; c->timeout_ns must be set. */
 int package_request(struct command *c, const struct package_flags *flags, struct oci_request *ret, struct err *err);
 
+/* An error of fetch_op.h, with which right is missing at the registry, and which flag helps. It is an ERR_IO then, so that nobody
+ * takes it for one of the API server. */
+int package_explain(struct command *c, const struct package_flags *flags, const struct oci_request *request,
+                    struct err *err);
+
 struct package_source {
     struct package *package;
     str reference; /* of the image as it was written; of a directory, the name it was opened by */

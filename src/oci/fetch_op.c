@@ -37,7 +37,7 @@ static int run(const char *program, const struct oci_request *request, struct li
     if (lines->state == LINES_ERROR) {
         *failure = lines->failure;
         *err = lines->error;
-        return err->code;
+        return err->code = lines->said ? lines->said : err->code;
     }
     return code < 0 ? code : lines_finish(lines, err);
 }

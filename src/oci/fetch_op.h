@@ -2,7 +2,7 @@
 /* What: one run of reeve-fetch for somebody who waits at a terminal. Nothing is cached.
  * Owns: nothing beyond the call; an entry is the caller's.
  * Threads: any; blocks.
- * Errors: as fetch_pull. */
+ * Errors: as fetch_pull; and ERR_UNAUTHORIZED, a registry wants (other) credentials, ERR_FORBIDDEN, it is not to be trusted. */
 #pragma once
 
 #include "oci/digest.h"

@@ -66,6 +66,16 @@ static int take_end(struct lines *l, const struct json *end, struct err *err)
     return 0;
 }
 
+static enum err_code refusal_of(str name)
+{
+    static const enum err_code codes[] = {ERR_UNAUTHORIZED, ERR_FORBIDDEN};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (str_eq(name, str_of(err_name(codes[i]))))
+            return codes[i];
+    }
+    return 0;
+}
+
 static int take_error(struct lines *l, const struct json *error, struct err *err)
 {
     struct buf text = {.arena = &l->scratch};
@@ -77,6 +87,7 @@ static int take_error(struct lines *l, const struct json *error, struct err *err
     l->failure.reason = is_invalid ? FETCH_INVALID_PACKAGE : FETCH_PULL_FAILED;
     l->failure.may_pass = json_true(json_get(error, S("retry")));
     err_set(&l->error, is_invalid ? ERR_INVALID : ERR_UNAVAILABLE, "%.*s", STR(buf_str(&text)));
+    l->said = refusal_of(json_get_text(error, S("code")));
     l->state = LINES_ERROR;
     return 0;
 }

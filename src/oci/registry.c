@@ -42,7 +42,7 @@ int registry_refused(str host, const struct web_answer *answer, struct err *err)
         const char *name;
     } meanings[] = {
         {401, ERR_UNAUTHORIZED, "Unauthorized"},
-        {403, ERR_FORBIDDEN, "Forbidden"},
+        {403, ERR_UNAUTHORIZED, "Forbidden"},
         {404, ERR_NOT_FOUND, "Not Found"},
         {405, ERR_METHOD_NOT_ALLOWED, "Method Not Allowed"},
         {429, ERR_TOO_MANY_REQUESTS, "Too Many Requests"},

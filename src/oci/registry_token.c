@@ -120,7 +120,7 @@ int registry_authenticate(struct oci_registry *r, struct arena *a, const struct 
         return err_set(err, ERR_UNAUTHORIZED, "%.*s answered 401 Unauthorized, and asks for nothing we understand",
                        STR(r->place->host));
     if (!has_password(r))
-        return err_set(err, ERR_UNAUTHORIZED, "%.*s answered 401 Unauthorized: there is no pull secret for it",
+        return err_set(err, ERR_UNAUTHORIZED, "%.*s answered 401 Unauthorized: there are no credentials for it",
                        STR(r->place->host));
     r->authorization = str_dup(&r->arena, basic(r, a));
     return 0;

@@ -123,7 +123,7 @@ class Tests:
         try:
             self.push(registry.host, 'acme/one:1.0', None, '--dest-creds', 'robot:top$ecret')
             self.secured(registry.host, '401 Unauthorized')
-            self.fetch(registry.host + '/acme/one:1.0').bad('PullFailed', 'there is no pull secret for it')
+            self.fetch(registry.host + '/acme/one:1.0').bad('PullFailed', 'there are no credentials for it')
         finally:
             registry.stop()
 

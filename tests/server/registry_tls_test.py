@@ -113,7 +113,7 @@ class Tests:
         for name in ('127.0.0.1', 'localhost'):
             host = '%s:%d' % (name, self.basic.port)
             self.ask(host, self.ca.file, auths=self.auths).good(self.image.digest)
-            self.ask(host, self.ca.file).bad('PullFailed', 'there is no pull secret for it', retry=False)
+            self.ask(host, self.ca.file).bad('PullFailed', 'there are no credentials for it', retry=False)
             wrong = docker_config(host, USER, 'wr0ng')
             self.ask(host, self.ca.file, auths=[wrong]).bad('PullFailed', host + ' answered 401', retry=False)
 
