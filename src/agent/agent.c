@@ -126,6 +126,8 @@ static void halt(void *ctx)
 {
     struct agent *g = ctx;
     g->is_halted = true;
+    if (g->way)
+        hub_end(g->way);
     if (g->managed)
         client_stop(g->managed);
     if (g->hub)

@@ -50,7 +50,7 @@ struct hub {
     struct buf new_token;
     struct client *client;
     struct err trouble; /* code 0: none */
-    bool is_looked_at;
+    bool is_looked_at, is_over;
     struct err shown; /* the loop's copy */
 };
 
@@ -105,6 +105,13 @@ void hub_use(struct hub *h, struct client *client)
 {
     (void)pthread_mutex_lock(&h->lock);
     h->client = client;
+    (void)pthread_mutex_unlock(&h->lock);
+}
+
+void hub_end(struct hub *h)
+{
+    (void)pthread_mutex_lock(&h->lock);
+    h->is_over = true;
     (void)pthread_mutex_unlock(&h->lock);
 }
 
@@ -346,7 +353,10 @@ static void note(struct hub *h, const struct err *err)
     was = h->trouble;
     h->trouble = *err;
     h->is_looked_at = h->has_answered;
+    bool is_over = h->is_over;
     (void)pthread_mutex_unlock(&h->lock);
+    if (is_over)
+        return;
     if (err->code && strcmp(was.msg, err->msg) != 0)
         log_line(h->options.log, LOG_ERROR, "no way to the hub", LOG_STR("error", str_of(err->msg)));
     else if (was.code && !err->code)

@@ -38,5 +38,7 @@ struct hub_options {
 struct hub *hub_add(const struct hub_options *options);
 /* After found: what leads there. Lives until the control has ended. */
 void hub_use(struct hub *h, struct client *client);
+/* The clients are about to be stopped: that they fail then is no trouble. */
+void hub_end(struct hub *h);
 /* Whether all was well at the last look, or why not; until the next turn. */
 bool hub_is_well(struct hub *h, str *ret_why);

@@ -37,24 +37,31 @@ static int say_failure(const struct json *status, int http, struct err *err)
     return err_set(err, code, NO_STATUS "%d", http);
 }
 
-static int read_failure(struct arena *a, const struct client_reply *r, struct err *err)
+static int read_failure(int http, str body, struct err *err)
 {
+    struct arena scratch ARENA_SCOPE = {0};
     struct json status;
-    str body = buf_str(&r->body);
-    if (json_decode(a, body, &limits, NULL, &status, NULL) == 0 &&
+    if (json_decode(&scratch, body, &limits, NULL, &status, NULL) == 0 &&
         str_eq(json_get_text(&status, S("kind")), S("Status")))
-        return say_failure(&status, r->status, err);
-    str text = shown(a, body);
-    return err_set(err, status_code((str){0}, r->status), NO_STATUS "%d%s%.*s", r->status, text.n ? ": " : "",
-                   STR(text));
+        return say_failure(&status, http, err);
+    str text = shown(&scratch, body);
+    return err_set(err, status_code((str){0}, http), NO_STATUS "%d%s%.*s", http, text.n ? ": " : "", STR(text));
+}
+
+int client_answer_failure(const struct client_answer *answer, struct err *err)
+{
+    if (answer->status >= 200 && answer->status < 300)
+        return err_set(err, ERR_IO, "the answer makes no sense");
+    if (answer->status)
+        return read_failure(answer->status, answer->body, err);
+    *err = *answer->err;
+    return err->code;
 }
 
 int client_reply_read(struct arena *a, const struct client_reply *r, struct json *ret, struct err *err)
 {
-    if (r->status < 200 || r->status > 299) {
-        struct arena scratch ARENA_SCOPE = {0};
-        return read_failure(&scratch, r, err);
-    }
+    if (r->status < 200 || r->status > 299)
+        return read_failure(r->status, buf_str(&r->body), err);
     struct json tree = {0};
     struct err why = {0};
     int code = json_decode(a, buf_str(&r->body), &limits, NULL, &tree, &why);

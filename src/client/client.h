@@ -42,6 +42,9 @@ struct client_answer {
     bool can_retry;         /* with status 0: the server surely has not acted on the request */
 };
 
+/* What is wrong with an answer that was of no use: in the words of the server, which say who lacks which right. */
+int client_answer_failure(const struct client_answer *answer, struct err *err);
+
 struct client_listener {
     /* The body of an answer with status 200, as it comes: for watches, which never end. NULL: it is collected. Other bodies
      * always are. */

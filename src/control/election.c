@@ -6,7 +6,6 @@
 
 #include "base/metric.h"
 #include "control/campaign.h"
-#include "object/status.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -69,12 +68,7 @@ static void tell_failure(struct election *e, const struct client_answer *answer,
     bool is_fine = is_read || answer->status == 404 || answer->status == 409;
     if (!is_fine && !e->is_failing) {
         struct err err;
-        if (answer->err)
-            err = *answer->err;
-        else if (answer->status >= 200 && answer->status < 300)
-            err_set(&err, ERR_IO, "the answer makes no sense");
-        else
-            err_set(&err, status_code((str){0}, answer->status), "the server answered %d", answer->status);
+        (void)client_answer_failure(answer, &err);
         log_change(e, LOG_WARN, "cannot reach the lease", LOG_STR("error", str_of(err.msg)));
     }
     e->is_failing = !is_fine;

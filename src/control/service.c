@@ -54,8 +54,12 @@ int service_client(struct service *s, const struct client_config *config, struct
     int code = https_new(s->loop, config, &options, &transport, err);
     if (code < 0)
         return code;
-    *ret = client_new(
-        &(struct client_options){.loop = s->loop, .transport = transport, .random = random_of_pool(&s->random)});
+    *ret = client_new(&(struct client_options){
+        .loop = s->loop,
+        .transport = transport,
+        .random = random_of_pool(&s->random),
+        .is_impatient = true, /* that nobody is there is logged at once; who asked comes back by itself */
+    });
     if (ret_transport)
         *ret_transport = transport;
     return 0;

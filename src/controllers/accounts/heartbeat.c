@@ -180,7 +180,9 @@ static void note_version(struct heartbeat *h, const struct client_answer *answer
 
 static str reason_of(struct arena *a, const struct client_answer *answer)
 {
-    return answer->status ? str_fmt(a, "the hub answered %d", answer->status) : str_of(answer->err->msg);
+    struct err err;
+    (void)client_answer_failure(answer, &err);
+    return str_dup(a, str_of(err.msg));
 }
 
 static void on_end(void *ctx, const struct client_answer *answer)
