@@ -3,6 +3,7 @@
 #include "cli/clusters.h"
 
 #include "base/map.h"
+#include "cli/document.h"
 #include "cli/help.h"
 #include "cli/table.h"
 #include "object/columns.h"
@@ -141,7 +142,7 @@ static void print_list(struct clusters_command *c, struct json items)
     struct arena *a = &c->base.arena;
     struct json list = json_obj(), metadata = json_obj();
     for (size_t i = 0; i < items.n; i++)
-        json_remove(json_get_mut(&items.items[i], S("metadata")), S("managedFields"));
+        document_trim(&items.items[i]);
     json_add(a, &metadata, S("resourceVersion"), json_str(S("")));
     json_add(a, &list, S("apiVersion"), json_str(S("v1")));
     json_add(a, &list, S("items"), items);

@@ -9,6 +9,13 @@ struct json document_new(struct arena *a, const char *kind)
     return document;
 }
 
+void document_trim(struct json *object)
+{
+    struct json *meta = json_get_mut(object, S("metadata"));
+    if (meta)
+        json_remove(meta, S("managedFields"));
+}
+
 void document_add_text(struct arena *a, struct json *object, const char *key, str text)
 {
     if (text.n)

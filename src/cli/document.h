@@ -10,6 +10,8 @@
 
 /* With apiVersion cli.reeve.dev/v1 and its kind. */
 struct json document_new(struct arena *a, const char *kind);
+/* An object of the server's, as kubectl prints it: without the record of who wrote which field. */
+void document_trim(struct json *object);
 /* Unless the text is empty. */
 void document_add_text(struct arena *a, struct json *object, const char *key, str text);
 struct json document_texts(struct arena *a, struct strs texts);

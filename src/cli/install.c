@@ -5,6 +5,7 @@
 #include "cli/install_parts.h"
 
 #include "base/shell.h"
+#include "cli/document.h"
 #include "cli/help.h"
 #include "cli/package_source.h"
 #include "object/name.h"
@@ -79,10 +80,18 @@ static void print_done(struct install *i)
         term_say(&i->c.term, "%.*s.", STR(i->change));
 }
 
+/* What a dry run would make is given another uid and time by each: they say nothing, and the same command prints the same. */
 static void print_object(struct install *i)
 {
-    if (i->output == OUTPUT_JSON || i->output == OUTPUT_YAML)
-        output_tree(&i->object, i->output == OUTPUT_YAML);
+    struct json *meta = json_get_mut(&i->object, S("metadata"));
+    if (i->output != OUTPUT_JSON && i->output != OUTPUT_YAML)
+        return;
+    document_trim(&i->object);
+    if (i->dry_run == DRY_RUN_SERVER && i->done == INSTALL_CREATED && meta) {
+        json_remove(meta, S("uid"));
+        json_remove(meta, S("creationTimestamp"));
+    }
+    output_tree(&i->object, i->output == OUTPUT_YAML);
 }
 
 static int ask(struct install *i)
