@@ -105,7 +105,10 @@ static void print_table(struct clusters_command *c, const struct json *items, st
                                 S_INIT("AVAILABLE"), S_INIT("HEARTBEAT"), S_INIT("WORKS(APPLIED/FAILED)"),
                                 S_INIT("AGE"),       S_INIT("AGENT"),     S_INIT("KUBERNETES")};
     struct places places = {0};
-    struct table t = {.arena = &c->base.arena, .columns = COLUMNS + (c->output == OUTPUT_WIDE ? WIDE : 0)};
+    bool is_wide = c->output == OUTPUT_WIDE;
+    struct table t = {.arena = &c->base.arena,
+                      .columns = COLUMNS + (is_wide ? WIDE : 0),
+                      .width = is_wide ? 0 : term_room(&c->base.term)};
     int64_t now = clock_system.wall_ns(clock_system.ctx) / SECOND;
     look_around(c, &places);
     cli_table_add(&t, names);

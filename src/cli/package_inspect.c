@@ -8,6 +8,7 @@
 #include "cli/planning.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/visible.h"
 
 static const char *const outputs[] = {"text", "json", "yaml", NULL};
 enum { TEXT, JSON, YAML };
@@ -23,14 +24,22 @@ static void head(const struct inspection *s, const char *text)
     buf_add_char(s->out, '\n');
 }
 
-/* "Digest        sha256:…", nothing for what is not known. */
+/* "Digest        sha256:…", nothing for what is not known. Where a terminal has no room for a digest beside its label, it stands
+ * below. */
 static void say(const struct inspection *s, const char *label, str text)
 {
+    str shown = cli_visible(s->arena, text), first, rest;
+    size_t room = term_room(s->term);
     if (text.n == 0)
         return;
-    buf_fmt(s->out, "%-*s", LABEL_WIDTH, label);
-    term_add(s->out, s->term, STYLE_PLAIN, text);
-    buf_add_char(s->out, '\n');
+    str_cut(shown, ' ', &first, &rest);
+    bool is_below = room && LABEL_WIDTH + first.n > room;
+    struct term_wrap wrap = {.width = room,
+                             .lead = is_below ? S("  ") : str_fmt(s->arena, "%-*s", LABEL_WIDTH, label),
+                             .hang = is_below ? S("    ") : str_fmt(s->arena, "%*s", LABEL_WIDTH, "")};
+    if (is_below)
+        buf_fmt(s->out, "%s\n", label);
+    term_add_wrapped(s->out, s->term, &wrap, shown);
 }
 
 static void say_people(const struct inspection *s, const char *label, const struct json *list)
@@ -105,7 +114,7 @@ static str versions_of(struct arena *a, const struct crd_info *crd)
 static void print_crds(const struct inspection *s)
 {
     const struct package *p = s->source->package;
-    struct table table = {.arena = s->arena, .columns = CRD_COLUMNS};
+    struct table table = {.arena = s->arena, .columns = CRD_COLUMNS, .width = term_room(s->term)};
     if (p->n_crds == 0)
         return;
     head(s, str_cstr(s->arena, str_fmt(s->arena, "CRDs (%zu)", p->n_crds)));

@@ -12,47 +12,21 @@ enum {
 
 /* ---- Lines. ---- */
 
-static void add_spaces(struct buf *b, size_t n)
+static str spaces(struct arena *a, unsigned n)
 {
-    while (n--)
-        buf_add_char(b, ' ');
-}
-
-static void end_line(struct buf *b, const struct planning_lines *l, enum term_style style, struct buf *line)
-{
-    term_add(b, l->term, style, buf_str(line));
-    buf_add_char(b, '\n');
-    line->n = 0;
+    return str_fmt(a, "%*s", (int)n, "");
 }
 
 void planning_add_wrapped(struct buf *b, const struct planning_lines *l, enum term_style style, str text)
 {
     struct buf line = {.arena = l->arena};
-    size_t width = l->term->width < NARROWEST ? NARROWEST : l->term->width, used = l->indent;
-    bool is_empty = true; /* nothing of the text is on the line yet */
-    add_spaces(&line, l->indent);
-    if (l->sign) {
-        buf_fmt(&line, "%c ", l->sign);
-        used += 2;
-    }
-    for (str word; text.n;) {
-        str_cut(text, ' ', &word, &text);
-        size_t n = str_is_utf8(word) ? str_utf8_len(word) : word.n;
-        if (!is_empty && used + 1 + n > width) {
-            end_line(b, l, style, &line);
-            add_spaces(&line, l->indent + HANG);
-            used = l->indent + HANG;
-            is_empty = true;
-        }
-        if (!is_empty) {
-            buf_add_char(&line, ' ');
-            used++;
-        }
-        buf_add_str(&line, word);
-        used += n;
-        is_empty = false;
-    }
-    end_line(b, l, style, &line);
+    struct term_wrap wrap = {.width = l->term->width < NARROWEST ? NARROWEST : l->term->width,
+                             .lead = spaces(l->arena, l->indent),
+                             .hang = spaces(l->arena, l->indent + HANG)};
+    if (l->sign)
+        text = str_fmt(l->arena, "%c %.*s", l->sign, STR(text));
+    term_add(&line, l->term, style, text);
+    term_add_wrapped(b, l->term, &wrap, buf_str(&line));
 }
 
 /* ---- Lists. ---- */

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/visible.h"
 
-enum { GAP = 3, PIECE = 64 * 1024 };
+enum { GAP = 3, INDENT = 2, PIECE = 64 * 1024 };
 
 void cli_table_reserve(struct table *t, size_t rows)
 {
@@ -49,29 +49,90 @@ static void add_styled(struct buf *b, const struct term *term, enum term_style s
         buf_add_str(b, text);
 }
 
+/* ---- Where everything goes. ---- */
+
+struct layout {
+    size_t *widths; /* of each column */
+    size_t gap;
+    size_t abreast; /* columns side by side; the others stand below */
+    size_t label;   /* the width of their names */
+};
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static struct layout layout_of(const struct table *t)
+{
+    struct layout l = {.widths = ARENA_ARRAY(t->arena, size_t, t->columns), .gap = t->gap ? t->gap : GAP, .abreast = 1};
+    for (size_t i = 0; i < t->cells.n; i++)
+        l.widths[i % t->columns] = larger(l.widths[i % t->columns], width_of(&t->cells.p[i]));
+    size_t used = l.widths[0];
+    for (; l.abreast < t->columns; l.abreast++) {
+        used += l.gap + l.widths[l.abreast];
+        if (t->width && used > t->width)
+            break;
+    }
+    for (size_t i = l.abreast; i < t->columns && t->cells.n; i++)
+        l.label = larger(l.label, width_of(&t->cells.p[i]));
+    return l;
+}
+
+/* ---- Rows. ---- */
+
+static void add_spaces(struct buf *b, size_t n)
+{
+    while (n--)
+        buf_add_char(b, ' ');
+}
+
+static void add_cell(struct buf *b, const struct table *t, const struct table_cell *cell)
+{
+    add_styled(b, t->term, STYLE_FAINT, cell->lead);
+    add_styled(b, t->term, cell->style, cell->text);
+}
+
+static void print_row(struct buf *b, const struct table *t, const struct layout *l, const struct table_cell *row)
+{
+    size_t pad = 0; /* owed before the next text, so that no line ends in spaces */
+    for (size_t i = 0; i < l->abreast; i++) {
+        size_t width = width_of(&row[i]);
+        if (width) {
+            add_spaces(b, pad);
+            pad = 0;
+        }
+        add_cell(b, t, &row[i]);
+        pad += l->widths[i] - width + l->gap;
+    }
+    buf_add_char(b, '\n');
+}
+
+/* The names of these columns are in front of each: those in the first row would stand above nothing. */
+static void print_below(struct buf *b, const struct table *t, const struct layout *l, const struct table_cell *row)
+{
+    for (size_t i = l->abreast; i < t->columns; i++) {
+        const struct table_cell *name = &t->cells.p[i];
+        if (width_of(&row[i]) == 0)
+            continue;
+        add_spaces(b, INDENT);
+        add_styled(b, t->term, STYLE_FAINT, name->text);
+        add_spaces(b, l->label - width_of(name) + l->gap);
+        add_cell(b, t, &row[i]);
+        buf_add_char(b, '\n');
+    }
+}
+
 /* leaving: called at ends of lines when there is much in b, and takes it away; or NULL. */
 static void print(struct buf *b, const struct table *t, void (*leaving)(struct buf *b))
 {
-    size_t *widths = ARENA_ARRAY(t->arena, size_t, t->columns), gap = t->gap ? t->gap : GAP;
-    for (size_t i = 0; i < t->cells.n; i++) {
-        size_t width = width_of(&t->cells.p[i]), *widest = &widths[i % t->columns];
-        *widest = width > *widest ? width : *widest;
-    }
-    size_t pad = 0; /* owed before the next text, so that no line ends in spaces */
-    for (size_t i = 0; i < t->cells.n; i++) {
-        const struct table_cell *cell = &t->cells.p[i];
-        size_t width = width_of(cell);
-        for (; width && pad; pad--)
-            buf_add_char(b, ' ');
-        add_styled(b, t->term, STYLE_FAINT, cell->lead);
-        add_styled(b, t->term, cell->style, cell->text);
-        pad += widths[i % t->columns] - width + gap;
-        if (i % t->columns == t->columns - 1) {
-            buf_add_char(b, '\n');
-            pad = 0;
-            if (leaving && b->n >= PIECE)
-                leaving(b);
-        }
+    struct layout l = layout_of(t);
+    for (size_t at = 0; at + t->columns <= t->cells.n; at += t->columns) {
+        print_row(b, t, &l, &t->cells.p[at]);
+        if (at)
+            print_below(b, t, &l, &t->cells.p[at]);
+        if (leaving && b->n >= PIECE)
+            leaving(b);
     }
 }
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: rows of cells in columns, as kubectl prints them.
+/* What: rows of cells in columns, as kubectl prints them; on a narrow terminal the last columns as lines below their row:
+ *
+ *   KIND             NAME                 SCOPE
+ *   ServiceAccount   kube-system/robots   cluster
+ *     BINDING   system:controller:robots
+ *     ROLE      system:controller:robots
+ *
  * Owns: nothing; cells are borrowed, the list of them is in the arena given.
  * Threads: one.
  * Errors: none. */
@@ -19,6 +25,7 @@ struct table {
     struct arena *arena;
     size_t columns;
     size_t gap;                   /* between columns; 0: three spaces */
+    size_t width;                 /* what a row may take: the columns that it has no room for stand below it; 0: all */
     const struct term *term;      /* NULL: no colours */
     VEC(struct table_cell) cells; /* row by row; the first row has the names of the columns */
 };

@@ -22,6 +22,7 @@ static const char *from_env(const char *name)
     return value && value[0] ? value : NULL;
 }
 
+/* 0: nobody knows. */
 static unsigned width_of_output(void)
 {
     uint64_t columns = 0;
@@ -30,13 +31,14 @@ static unsigned width_of_output(void)
     if (told == NULL || !str_to_uint64(str_of(told), &columns))
         columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
     if (columns == 0)
-        return DEFAULT_WIDTH;
+        return 0;
     return columns < MIN_WIDTH ? MIN_WIDTH : columns > MAX_WIDTH ? MAX_WIDTH : (unsigned)columns;
 }
 
 void term_open(struct term *t, enum term_color color, bool is_quiet, unsigned verbosity)
 {
     const char *kind = from_env("TERM");
+    unsigned width = width_of_output();
     bool is_dumb = kind == NULL || strcmp(kind, "dumb") == 0;
     bool wants = color == TERM_ALWAYS || (color == TERM_AUTO && !is_dumb && !from_env("NO_COLOR"));
     (void)setlocale(LC_CTYPE, ""); /* NOLINT(concurrency-mt-unsafe): before any thread */
@@ -47,8 +49,14 @@ void term_open(struct term *t, enum term_color color, bool is_quiet, unsigned ve
         .has_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0, /* NOLINT(concurrency-mt-unsafe): before any thread */
         .is_quiet = is_quiet,
         .verbosity = verbosity,
-        .width = width_of_output(),
+        .width = width ? width : DEFAULT_WIDTH,
+        .has_width = width != 0,
     };
+}
+
+size_t term_room(const struct term *t)
+{
+    return t->has_width ? t->width : 0;
 }
 
 str term_style(const struct term *t, enum term_style style)

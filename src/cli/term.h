@@ -18,6 +18,7 @@ struct term {
     bool is_quiet;       /* only errors are told */
     unsigned verbosity;
     unsigned width; /* columns of standard output; 80 when nobody knows */
+    bool has_width; /* somebody does: a terminal, or COLUMNS */
 };
 
 /* NO_COLOR, TERM=dumb, COLUMNS and the locale count. */
@@ -38,6 +39,19 @@ struct term_lines {
 };
 
 const struct term_lines *term_lines(const struct term *t);
+
+/* Columns that a line may take; 0: nobody knows, a program is going to read it, and it stays whole. */
+size_t term_room(const struct term *t);
+
+/* How a line that is too long is broken. */
+struct term_wrap {
+    size_t width; /* columns there are; 0: it is not */
+    str lead;     /* in front of the first line */
+    str hang;     /* in front of those that follow */
+};
+
+/* A line of text that a terminal may be sent, styles and all: broken between words, a newline at the end of each line. */
+void term_add_wrapped(struct buf *b, const struct term *t, const struct term_wrap *w, str text);
 
 /* A line of talk, unless it is to be quiet; a newline is added, control characters but for newlines are shown. */
 void term_say(const struct term *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -75,7 +75,10 @@ static void print_table(struct command *c, const struct explain_holders *holders
 {
     static const str names[COLUMNS_WIDE] = {S_INIT("KIND"), S_INIT("NAME"),   S_INIT("SCOPE"),  S_INIT("BINDING"),
                                             S_INIT("ROLE"), S_INIT("SOURCE"), S_INIT("PACKAGE")};
-    struct table t = {.arena = &c->arena, .columns = is_wide ? COLUMNS_WIDE : COLUMNS, .term = &c->term};
+    struct table t = {.arena = &c->arena,
+                      .columns = is_wide ? COLUMNS_WIDE : COLUMNS,
+                      .width = is_wide ? 0 : term_room(&c->term),
+                      .term = &c->term};
     size_t rows = 2; /* names, and the masters */
     for (size_t i = 0; i < holders->n; i++)
         rows += holders->list[i].n_paths;

@@ -18,6 +18,17 @@ struct drawing {
     const struct term *term;
 };
 
+static str join(struct drawing *d, str first, str second)
+{
+    return str_fmt(&d->arena, "%.*s%.*s", STR(first), STR(second));
+}
+
+static void draw_paragraph(struct buf *b, const struct term *term, str text)
+{
+    struct term_wrap wrap = {.width = term_room(term), .hang = S("    ")};
+    term_add_wrapped(b, term, &wrap, text);
+}
+
 /* The branch with this text below another; equal ones are one. There are never many. */
 static struct branch *grow(struct drawing *d, struct branch *up, const struct buf *text)
 {
@@ -46,30 +57,32 @@ static void grow_more(struct drawing *d, struct branch *up, size_t n)
         grow_text(d, up, str_cstr(&d->arena, str_fmt(&d->arena, "and %zu more", n)));
 }
 
+/* A line that is too long for the terminal goes on below, where the lines of what hangs there go by. */
+static void draw_line(struct buf *b, struct drawing *d, const struct branch *branch, str lead, str deeper)
+{
+    const struct term_lines *lines = term_lines(d->term);
+    struct term_wrap wrap = {.width = term_room(d->term),
+                             .lead = lead,
+                             .hang = join(d, deeper, branch->below.n ? lines->line : lines->none)};
+    term_add_wrapped(b, d->term, &wrap, branch->text);
+}
+
 /* lead: the lines from further up. */
-static void draw_below(struct buf *b, const struct drawing *d, const struct branch *branch, str lead)
+static void draw_below(struct buf *b, struct drawing *d, const struct branch *branch, str lead)
 {
     const struct term_lines *lines = term_lines(d->term);
     for (size_t i = 0; i < branch->below.n; i++) {
         bool is_last = i + 1 == branch->below.n;
-        struct buf deeper = {0};
-        buf_add_str(b, lead);
-        buf_add_str(b, is_last ? lines->last : lines->branch);
-        buf_add_str(b, branch->below.p[i]->text);
-        buf_add_char(b, '\n');
-        buf_add_str(&deeper, lead);
-        buf_add_str(&deeper, is_last ? lines->none : lines->line);
-        draw_below(b, d, branch->below.p[i], buf_str(&deeper));
-        buf_done(&deeper);
+        str deeper = join(d, lead, is_last ? lines->none : lines->line);
+        draw_line(b, d, branch->below.p[i], join(d, lead, is_last ? lines->last : lines->branch), deeper);
+        draw_below(b, d, branch->below.p[i], deeper);
     }
 }
 
-static void draw(struct buf *b, const struct drawing *d, const struct branch *root, str lead)
+static void draw(struct buf *b, struct drawing *d, const struct branch *root, str lead)
 {
     for (size_t i = 0; i < root->below.n; i++) {
-        buf_add_str(b, lead);
-        buf_add_str(b, root->below.p[i]->text);
-        buf_add_char(b, '\n');
+        draw_line(b, d, root->below.p[i], lead, lead);
         draw_below(b, d, root->below.p[i], lead);
     }
 }
@@ -167,8 +180,8 @@ static void draw_yes(struct buf *b, struct drawing *d, const struct why *w)
         grow_path(d, &root, &e->paths[i]);
     grow_more(d, &root, e->n_paths > MAX_SHOWN ? e->n_paths - MAX_SHOWN : 0);
     if (w->is_own) {
-        cli_add_visibly(b, e->decision.reason.n ? e->decision.reason : S("The server gives no reason."));
-        buf_add_char(b, '\n');
+        str reason = e->decision.reason.n ? e->decision.reason : S("The server gives no reason.");
+        draw_paragraph(b, d->term, cli_visible(&d->arena, reason));
         return;
     }
     if (e->is_master)
@@ -220,7 +233,7 @@ static void draw_no(struct buf *b, struct drawing *d, const struct why *w)
     }
     if (w->command.n == 0)
         return;
-    buf_add_str(b, S("\nThis would make it a yes:\n  "));
+    buf_add_str(b, S("\nThis would make it a yes:\n  ")); /* on one line, however long: for people to copy */
     term_add(b, d->term, STYLE_HEAD, w->command);
     buf_add_char(b, '\n');
 }
@@ -229,12 +242,13 @@ void why_draw(struct buf *b, const struct term *term, const struct why *w)
 {
     bool yes = w->e.decision.allowed;
     struct drawing d = {.term = term};
-    struct buf claim = {.arena = &d.arena};
+    struct buf claim = {.arena = &d.arena}, line = {.arena = &d.arena};
     explain_claim_format(&claim, &w->e);
-    term_add(b, term, yes ? STYLE_GAIN : STYLE_LOSS, yes ? S("yes") : S("no"));
-    buf_add_str(b, S(": "));
-    cli_add_visibly(b, buf_str(&claim));
-    buf_add_str(b, S("\n\n"));
+    term_add(&line, term, yes ? STYLE_GAIN : STYLE_LOSS, yes ? S("yes") : S("no"));
+    buf_add_str(&line, S(": "));
+    cli_add_visibly(&line, buf_str(&claim));
+    draw_paragraph(b, term, buf_str(&line));
+    buf_add_char(b, '\n');
     if (yes)
         draw_yes(b, &d, w);
     else

@@ -5,6 +5,9 @@
 
 load packages.bash
 
+# terminal COLUMNS ARGUMENT...: what reeve shows on a terminal of that width, as a person sees it, without colours.
+terminal() { NO_COLOR=1 python3 -B "$BATS_TEST_DIRNAME/terminal.py" --columns "$1" -- "$REEVE" "${@:2}"; }
+
 # golden FILE COMMAND...: it succeeds (or exits with $EXIT) and its standard output is that file; its talk is in $SCRATCH/talk.
 golden() {
     local want=$BATS_TEST_DIRNAME/golden/$1 got=$SCRATCH/got code=0

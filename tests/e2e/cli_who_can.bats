@@ -90,6 +90,10 @@ Warning: the server has no resource "widgetz", did you mean "widgets"?' ]
     [ "$stderr" = 'Warning: the server has no resource "xylophones" in the group "nowhere.example.com"' ]
 }
 
+@test "on a narrow terminal the last columns stand below, and nothing is cut" {
+    golden who-can/narrow.txt terminal 60 who-can use widgets -n shop
+}
+
 @test "a command line that makes no sense" {
     run -2 who_can use
     run -2 who_can use widgets shop

@@ -35,6 +35,11 @@ fixes() {
     golden why/yes-role.txt why user/wanda use wd/web -n shop
 }
 
+@test "on a narrow terminal lines go on below, but for the command" {
+    golden why/yes-narrow.txt terminal 50 why sa/ci/robot use widgets -n shop
+    EXIT=1 golden why/no-narrow.txt terminal 50 why bob use widgets -n shop
+}
+
 @test "yes: masters need no binding" {
     golden why/yes-masters.txt why carl delete nodes --group system:masters
 }
