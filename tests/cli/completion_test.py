@@ -10,11 +10,9 @@ import select
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'server'))
-from reeve_server import Server, Tap  # noqa: E402
+from command_line import PATIENCE, World, environment, kubeconfig, run_tests
 
 REEVE = os.path.abspath(sys.argv[1])
 
@@ -47,17 +45,6 @@ NO_SERVER = [
     (['why', '--kubeconfig', '/nonexistent', '--context', 'b'], [], 4),
 ]
 
-KUBECONFIG = '''apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: 'https://127.0.0.1:%d'}}]
-users: [{name: u, user: {token: t}}]
-contexts:
-- {name: brewery, context: {cluster: c, user: u}}
-- {name: bakery, context: {cluster: c, user: u}}
-current-context: bakery
-'''
-
-
 class Shell:
     """A shell at a terminal of its own."""
 
@@ -69,7 +56,7 @@ class Shell:
             os.execvpe(command[0], command, env)
 
     def read_until(self, pattern):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not re.search(pattern, self.text):
             ready, _, _ = select.select([self.terminal], [], [], deadline - time.monotonic())
             assert ready, 'waited for %r, got %r' % (pattern, self.text)
@@ -93,36 +80,26 @@ class Shell:
         os.close(self.terminal)
 
 
-class Tests:
+class Tests(World):
     def __init__(self, folder, server):
-        self.folder, self.server = folder, server
-        self.bin = os.path.join(folder, 'bin')
+        super().__init__(REEVE, folder, server)
+        self.bin = self.path('bin')
         os.mkdir(self.bin)
         for name in ('reeve', 'kubectl-reeve', 'kubectl_complete-reeve'):
             os.symlink(REEVE, os.path.join(self.bin, name))
-        self.silent = socket.socket()  # takes connections, and never says a word
-        self.silent.bind(('127.0.0.1', 0))
-        self.silent.listen()
-        self.kubeconfig = self.write('kubeconfig', KUBECONFIG % self.silent.getsockname()[1])
-        self.env = {'PATH': self.bin + ':' + os.environ['PATH'], 'HOME': folder, 'TERM': 'dumb', 'LC_ALL': 'C.UTF-8',
-                    'KUBECONFIG': self.kubeconfig,
-                    **{k: v for k, v in os.environ.items() if k.endswith('SAN_OPTIONS')}}
+        self.silent = socket.create_server(('127.0.0.1', 0))  # takes connections, and never says a word
+        config = self.write('kubeconfig', kubeconfig(self.silent.getsockname()[1], contexts=('brewery', 'bakery')))
+        self.env = environment(folder, PATH=self.bin + ':' + os.environ['PATH'], TERM='dumb', KUBECONFIG=config)
 
-    def write(self, name, text):
-        path = os.path.join(self.folder, name)
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(text)
-        return path
-
-    def run(self, *command, **env):
-        done = subprocess.run(command, env={**self.env, **env}, cwd=self.folder, capture_output=True, text=True, timeout=60,
-                              check=False)
-        assert done.returncode == 0 and not done.stderr, (command, done)
-        return done.stdout
+    def says(self, program, *words, **env):
+        """What it prints; it has nothing to complain of."""
+        done = self.run(*words, program=program, env=env)
+        assert done.code == 0 and not done.err, done
+        return done.out.decode()
 
     def complete(self, *words, **env):
         """(candidates, how to go on)"""
-        *lines, last = self.run('reeve', '__complete', *words, **env).splitlines()
+        *lines, last = self.says('reeve', '__complete', *words, **env).splitlines()
         assert last.startswith(':'), last
         return [line.split('\t')[0] for line in lines], int(last[1:])
 
@@ -134,11 +111,11 @@ class Tests:
             assert got == (candidates, directive), (words, got)
 
     def every_command_and_flag_is_there(self):
-        listed = re.findall(r'^  ([a-z-]+)  ', self.run('reeve', '--help').split('Commands:')[1].split('\n\n')[0], re.M)
+        listed = re.findall(r'^  ([a-z-]+)  ', self.says('reeve', '--help').split('Commands:')[1].split('\n\n')[0], re.M)
         commands, _ = self.complete('')
         assert len(listed) > 10 and sorted(listed + ['help', 'version']) == sorted(commands), (listed, commands)
         for command in listed:
-            flags = re.findall(r'^  (?:-\w, |    )(--[a-z-]+)', self.run('reeve', command, '--help'), re.M)
+            flags = re.findall(r'^  (?:-\w, |    )(--[a-z-]+)', self.says('reeve', command, '--help'), re.M)
             assert flags == self.complete(command, '--')[0], (command, flags)
 
     def a_server_that_does_not_answer(self):
@@ -226,7 +203,7 @@ class Tests:
         """As a package installs it."""
         functions = os.path.join(self.folder, 'functions')
         os.mkdir(functions)
-        self.write('functions/_reeve', self.run('reeve', 'completion', 'zsh'))
+        self.write('functions/_reeve', self.says('reeve', 'completion', 'zsh'))
         shell = Shell('zsh', '-f', '-i', env={**self.env, 'PS1': '> ', 'FPATH_EXTRA': functions})
         try:
             shell.read_until('> $')
@@ -237,13 +214,13 @@ class Tests:
             shell.close()
 
     def fish(self):
-        script = self.write('reeve.fish', self.run('reeve', 'completion', 'fish'))
+        script = self.write('reeve.fish', self.says('reeve', 'completion', 'fish'))
         for line, candidates in (('reeve mat', ['matrix']), ('reeve wh', ['who-can', 'why']),
                                  ('reeve clusters rem', ['remove']), ('reeve check --output=j', ['--output=json']),
                                  ('reeve check -o y', ['yaml']), ('reeve why --context b', ['bakery', 'brewery']),
                                  ('reeve check kubec', ['kubeconfig']), ('reeve up --data-dir bi', ['bin/']),
                                  ('reeve zz', [])):
-            text = self.run('fish', '--no-config', '-c', 'source $argv[1]; complete -C $argv[2]', script, line,
+            text = self.says('fish', '--no-config', '-c', 'source $argv[1]; complete -C $argv[2]', script, line,
                             XDG_DATA_HOME=self.folder, XDG_CONFIG_HOME=self.folder)
             assert [row.split('\t')[0] for row in text.splitlines()] == candidates, (line, text)
 
@@ -258,30 +235,23 @@ class Tests:
             assert [line.split('\t')[0] for line in lines] == candidates and last == ':4', (words, done)
 
     def kubectl_runs_it(self):
-        assert self.run('kubectl', 'reeve', 'why', '--help').startswith('Usage: kubectl reeve why USER VERB'), 'kubectl reeve'
-        assert 'kubectl reeve COMMAND' in self.run('kubectl', 'reeve', '--help')
-        text = self.run('kubectl', 'reeve', 'who-can', 'get', 'pods', '-n', 'default', '--context', 'reeve', '-o', 'json',
+        assert self.says('kubectl', 'reeve', 'why', '--help').startswith('Usage: kubectl reeve why USER VERB'), 'kubectl reeve'
+        assert 'kubectl reeve COMMAND' in self.says('kubectl', 'reeve', '--help')
+        text = self.says('kubectl', 'reeve', 'who-can', 'get', 'pods', '-n', 'default', '--context', 'reeve', '-o', 'json',
                         KUBECONFIG=self.server.kubeconfig)
         assert '"kind"' in text, text
         done = subprocess.run(['kubectl', 'reeve', 'wy'], env=self.env, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 2 and 'did you mean "why"?\nRun "kubectl reeve --help"' in done.stderr, done
 
 
-def main():
-    tap = Tap()
-    server = Server(REEVE)
-    with tempfile.TemporaryDirectory(prefix='reeve-completion-') as folder:
-        try:
-            server.start()
-            tests = Tests(folder, server)
-            for name in ('without_a_server', 'every_command_and_flag_is_there', 'a_server_that_does_not_answer', 'names_of_a_server',
-                         'bash', 'bash_with_colons', 'zsh', 'zsh_by_its_file', 'fish', 'kubectl_completes', 'kubectl_runs_it'):
-                tap.run(name.replace('_', ' '), getattr(tests, name))
-            server.stop()
-        finally:
-            server.remove()
-    return tap.end()
+TESTS = ('without_a_server', 'every_command_and_flag_is_there', 'a_server_that_does_not_answer', 'names_of_a_server',
+         'bash', 'bash_with_colons', 'zsh', 'zsh_by_its_file', 'fish', 'kubectl_completes', 'kubectl_runs_it')
+
+
+def make(folder, server):
+    tests = Tests(folder, server)
+    return [(name.replace('_', ' '), getattr(tests, name)) for name in TESTS]
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_tests('completion', REEVE, make))

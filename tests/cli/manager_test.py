@@ -2,21 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What reeve manager says before it talks to anybody. usage: manager_test.py PATH-OF-REEVE"""
 import os
-import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 
+from command_line import Tap, environment, kubeconfig, run_program
+
 REEVE = os.path.abspath(sys.argv[1])
-KUBECONFIG = '''
-apiVersion: v1
-kind: Config
-current-context: here
-contexts: [{name: here, context: {cluster: here, user: me}}]
-clusters: [{name: here, cluster: {server: "https://127.0.0.1:1"}}]
-users: [{name: me, user: {token: very-secret}}]
-'''
 
 
 class Manager:
@@ -24,14 +16,12 @@ class Manager:
         self.scratch = scratch
         self.kubeconfig = os.path.join(scratch, 'kubeconfig')
         with open(self.kubeconfig, 'w', encoding='utf-8') as file:
-            file.write(KUBECONFIG)
+            file.write(kubeconfig(1, 'very-secret'))
 
     def run(self, *words, **env):
         """(exit code, standard output, standard error)"""
-        keep = {name: value for name, value in os.environ.items() if name.endswith('SAN_OPTIONS')}
-        done = subprocess.run([REEVE, 'manager', *words], env={'HOME': self.scratch, **keep, **env}, check=False,
-                              capture_output=True, text=True, timeout=60)
-        return done.returncode, done.stdout, done.stderr
+        done = run_program(REEVE, 'manager', *words, env=environment(self.scratch, **env), cwd=self.scratch)
+        return done.code, done.out.decode(), done.err.decode()
 
     def helps(self):
         code, out, err = self.run('--help')
@@ -82,23 +72,14 @@ class Manager:
 
 
 def main():
-    scratch = tempfile.mkdtemp(prefix='reeve-test-')
-    failed = number = 0
-    try:
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix='reeve-manager-') as scratch:
         manager = Manager(scratch)
-        for number, name in enumerate(('helps', 'usage_is_checked', 'server_must_be_known', 'port_must_be_free',
-                                       'default_is_what_kubernetes_has_not', 'environment_counts'), 1):
-            try:
-                getattr(manager, name)()
-                print('ok %d - %s' % (number, name.replace('_', ' ')), flush=True)
-            except AssertionError as error:
-                failed = 1
-                print('not ok %d - %s\n# %s' % (number, name.replace('_', ' '), error), flush=True)
-        print('1..%d' % number)
-    finally:
-        shutil.rmtree(scratch)
-    sys.exit(failed)
+        for name in ('helps', 'usage_is_checked', 'server_must_be_known', 'port_must_be_free', 'default_is_what_kubernetes_has_not',
+                     'environment_counts'):
+            tap.run(name.replace('_', ' '), getattr(manager, name))
+    return tap.end()
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

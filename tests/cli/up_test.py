@@ -14,10 +14,10 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
+
+from command_line import PATIENCE, Process, environment, wait_for
 
 REEVE = os.path.abspath(sys.argv[1])
-PATIENCE = 60  # seconds until something that should happen counts as never happening
 CHECKS = []
 
 
@@ -26,40 +26,24 @@ def check(fn):
     return fn
 
 
-def wait_for(condition, what):
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, 'never happened: ' + what
-        time.sleep(0.005)
-
-
-class Server:
+class Server(Process):
     """One reeve up, on a free port unless told otherwise."""
 
     def __init__(self, scratch, *flags, listen='127.0.0.1:0', env=None, **kwargs):
         self.data = os.path.join(scratch, 'data')
         self.kubeconfig = os.path.join(self.data, 'admin.kubeconfig')
         self.log = tempfile.TemporaryFile(mode='w+')  # pylint: disable=consider-using-with
-        environment = {'PATH': os.environ['PATH'], 'HOME': scratch}
-        for name, value in os.environ.items():
-            if name.endswith('SAN_OPTIONS'):
-                environment[name] = value
-        environment.update(env or {})
+        variables = environment(scratch, **(env or {}))
         command = [REEVE, 'up']
         if listen:
             command += ['--listen', listen]
-        if 'REEVE_DATA_DIR' not in environment and 'XDG_DATA_HOME' not in environment and '--data-dir' not in flags:
+        if 'REEVE_DATA_DIR' not in variables and 'XDG_DATA_HOME' not in variables and '--data-dir' not in flags:
             command += ['--data-dir', self.data]
         self.process = subprocess.Popen(command + list(flags), stdout=subprocess.PIPE, stderr=self.log, text=True,
-                                        env=environment, cwd=scratch, **kwargs)
+                                        env=variables, cwd=scratch, **kwargs)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+    def __exit__(self, *what):
+        super().__exit__(*what)
         self.process.stdout.close()
         self.log.close()
 
