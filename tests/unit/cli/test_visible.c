@@ -51,11 +51,11 @@ static void bytes_that_are_no_text_are_shown(void **state)
 static void what_hides_or_turns_text_is_shown(void **state)
 {
     (void)state;
-    assert_shown(S("admin\xe2\x80\xaetxt"), "admin\\u202etxt");
+    assert_shown(S("admin\xe2\x80\xaetxt\xe2\x80\xac"), "admin\\u202etxt\\u202c");
     assert_shown(S("a\xe2\x81\xa6"
                    "b\xe2\x80\xa8"
-                   "c"),
-                 "a\\u2066b\\u2028c");
+                   "c\xe2\x81\xa9"),
+                 "a\\u2066b\\u2028c\\u2069");
     assert_shown(S("ro\xe2\x80\x8bot\xef\xbb\xbf"), "ro\\u200bot\\ufeff");
     assert_shown(S("\xf3\xa0\x80\x81"), "\\U000e0001");
 }
