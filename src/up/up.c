@@ -21,6 +21,7 @@
 #include "up/greeting.h"
 #include "up/hosts.h"
 #include "up/managed.h"
+#include "up/notify.h"
 #include "up/options.h"
 #include "up/own.h"
 #include "up/place.h"
@@ -278,6 +279,8 @@ static void on_ready(void *ctx, const struct err *failure)
     }
     u->is_ready = true;
     greet(u);
+    if (notify_ready(&err) < 0)
+        log_line(&u->log, LOG_WARN, "the service manager was not told", LOG_STR("error", str_of(err.msg)));
 }
 
 static int open_api(struct up *u, struct err *err)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The systemd units: systemd understands them and finds little exposed; the programs work behind their walls, as far as those can be
-put up without a systemd that runs.
+put up without a systemd that runs, with packages and registries. docs/install runs them by systemd itself.
 
 usage: units_test.py BUILD SOURCE"""
+import contextlib
 import glob
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -74,12 +76,25 @@ class Confined(Server):
         os.chmod(self.data, 0o700)
         package_store(os.path.join(self.data, 'packages', 'store'))
         command = command_of(unit_named('reeve'), STATE_DIRECTORY=self.data)
-        with open(self.log, 'wb') as log:
+        name = 'reeve-units-%d' % os.getpid()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices, open(self.log, 'wb') as log:
+            notices.bind('\0' + name)
+            notices.setblocking(False)
             self.process = subprocess.Popen([*command, '--listen', '127.0.0.1:0'], stdout=log, stderr=log, preexec_fn=walls.up,
-                                            cwd=self.data, env=ENVIRONMENT)
-        wait_for(lambda: os.path.exists(self.kubeconfig) or not self.is_alive(), self.read_log)
-        assert self.is_alive(), self.read_log()
+                                            cwd=self.data, env={**ENVIRONMENT, 'NOTIFY_SOCKET': '@' + name})
+            self.wait_for_notice(notices)
         self.read_kubeconfig()
+
+    def wait_for_notice(self, notices):
+        """As systemd does: what is started is what says so."""
+        said = []
+
+        def hear():
+            with contextlib.suppress(BlockingIOError):
+                said.append(notices.recv(100))
+            return said or not self.is_alive()
+        wait_for(hear, self.read_log)
+        assert said == [b'READY=1'], (said, self.read_log())
 
     def install(self, name, image):
         code, answer = self.ask('POST', INSTALLS, {
@@ -95,6 +110,18 @@ class Confined(Server):
 def the_control_plane_works(server):
     server.launch()
     assert server.ask('GET', '/api/v1/namespaces/kube-system')[0] == 200
+
+
+def nobody_to_tell_is_no_reason_not_to_serve():
+    for path, why in (('/nonexistent/notify', 'cannot write to NOTIFY_SOCKET'), ('relative', 'neither an absolute path nor')):
+        server = Server(REEVE)
+        try:
+            server.start(lambda path=path: os.environ.update(NOTIFY_SOCKET=path))
+            wait_for(lambda why=why: 'the service manager was not told' in server.read_log() and why in server.read_log(), server.read_log)
+            assert server.ask('GET', '/readyz')[0] == 200
+            server.stop()
+        finally:
+            server.remove()
 
 
 def it_opens_packages(server):
@@ -172,7 +199,7 @@ def main():
             tap.run(test.__name__.replace('_', ' '), test, server)
     finally:
         server.remove()
-    for test in (the_manager_and_the_agent_start, the_agent_takes_up_a_new_credential_once):
+    for test in (nobody_to_tell_is_no_reason_not_to_serve, the_manager_and_the_agent_start, the_agent_takes_up_a_new_credential_once):
         tap.run(test.__name__.replace('_', ' '), test)
     return tap.end()
 
