@@ -7,7 +7,7 @@ TIME ?= 60
 TARGET ?=
 RELEASES ?=
 
-.PHONY: help need need-run setup build run test test-kubernetes lint fuzz bench install uninstall format clean
+.PHONY: help need need-run need-pack setup build run test test-kubernetes lint fuzz bench install uninstall format clean
 .PHONY: release release-static need-releases deb image krew sbom tarball
 .DEFAULT_GOAL := build
 
@@ -33,16 +33,19 @@ help:
 need:
 	@tools/setup --check >/dev/null 2>&1 || tools/setup
 
-# What building and running take is less than what tests do.
+# What building, running and packaging take is less than what tests do.
 need-run:
 	@tools/setup --run --check >/dev/null 2>&1 || tools/setup --run
+
+need-pack:
+	@tools/setup --pack --check >/dev/null 2>&1 || tools/setup --pack
 
 setup:
 	@tools/setup
 
 build: need-run
 	@test -f build/build.ninja || meson setup build --prefix '$(PREFIX)'
-	@ninja -C build
+	@ninja -C build installed
 
 run: need-run
 	@test -f build/build.ninja || meson setup build --prefix '$(PREFIX)' >/dev/null
@@ -68,20 +71,21 @@ bench: build
 	@meson test -C build --benchmark --verbose --num-processes 1
 
 install: build
-	@meson configure build -Dprefix='$(PREFIX)'
-	@DESTDIR='$(DESTDIR)' meson install -C build
+	@grep -qF '"name": "prefix", "value": "$(PREFIX)"' build/meson-info/intro-buildoptions.json || \
+		meson setup --reconfigure build -Dprefix='$(PREFIX)' >/dev/null
+	@DESTDIR='$(DESTDIR)' meson install -C build --no-rebuild
 
 uninstall:
 	@test ! -f build/build.ninja || ninja -C build uninstall
 
 # Packages: see packaging/README.md. The programs of both folders differ in how they are linked.
-release: need
+release: need-pack
 	@test -f build-release/build.ninja || meson setup build-release --prefix /usr
-	@ninja -C build-release
+	@ninja -C build-release installed
 
-release-static: need
+release-static: need-pack
 	@test -f build-static/build.ninja || meson setup build-static --prefix /usr -Dstatic=true
-	@ninja -C build-static
+	@ninja -C build-static installed
 
 deb: release
 	@packaging/deb build-release dist
