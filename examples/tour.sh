@@ -148,5 +148,6 @@ printf '  %s\n' 'kubectl get packageinstalls,clusterpackageinstalls -A' 'reeve m
     'reeve uninstall wordpress -n app-team-1 --delete-instances'
 [ -n "$server" ] && [ -z "$once" ] || exit 0
 printf '\nCtrl-C ends the control plane; everything is there again at the next start.\n'
-trap 'exit 0' INT TERM # what was asked for is done
+trap '[ ! -t 1 ] || echo; exit 0' INT # what was asked for is done; ^C has a line to itself
+trap 'exit 0' TERM
 wait "$server"

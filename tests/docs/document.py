@@ -7,14 +7,23 @@ from run to run, and a line that is nothing but … for any number of lines.
 
 A comment on the line above a block, or above the blank line before it, says what else the block is:
 
-    <!-- terminal -->              its first "$" line goes on in another terminal; what it prints is waited for
+    <!-- terminal -->              its first "$" line goes on in another terminal; what it prints is waited for. At a line ^C the
+                                   reader presses Ctrl-C, and waits for the end
+    <!-- terminal, no locale -->   the same, where no language is set
+    <!-- printed -->               what the last such terminal has printed, from its beginning
     <!-- file NAME -->             the reader saves it under this name
-    <!-- tested by PATH -->        its commands cannot be run here; the test PATH does it
     <!-- measured by PATH -->      it shows what the benchmark PATH has printed once
+
+Every command is run as it stands, but for those of NOT_RUN.
 """
 import re
 
-MARK = re.compile(r'^<!-- (terminal|file (\S+)|(tested|measured) by (\S+(?: \S+)*)) -->$')
+# The only commands that are not run as they stand: what is run instead, and why.
+NOT_RUN = {
+    'make test': ('make --dry-run test', 'it is what runs the documents'),
+}
+
+MARK = re.compile(r'^<!-- (terminal(?:, no locale)?|printed|file (\S+)|measured by (\S+(?: \S+)*)) -->$')
 FENCE = re.compile(r'^(```+|~~~+)\s*(\S*)')
 ANY_COMMENT = re.compile(r'^<!--.*-->$')
 # What a reader would paste into a shell. A block in another language than a shell's is not looked at.
@@ -35,6 +44,11 @@ class Command:
         self.expected_at = line  # lines[expected_at:expected_end] of the document are these
         self.expected_end = line
 
+    @property
+    def plain(self):
+        """Without what a reader is told of it."""
+        return re.sub(r'\s+# .*', '', self.text).strip()
+
 
 class Block:
     """A code block; lines are without the indentation."""
@@ -46,8 +60,10 @@ class Block:
         self.commands = []
 
     def read_commands(self):
+        if self.mark == 'printed':
+            self.commands.append(Command(self.line - 1, ''))  # of the terminal before
         for number, text in enumerate(self.lines, self.line):
-            if text.startswith('$ ') and not (self.mark == 'terminal' and self.commands):
+            if text.startswith('$ ') and not (self.mark in ('printed', 'terminal') and self.commands):
                 self.commands.append(Command(number, text[2:]))
                 self.commands[-1].expected_at = self.commands[-1].expected_end = number
             elif self.commands:
@@ -65,7 +81,7 @@ class Block:
 
     def stray_commands(self):
         """(line, text) of what looks like a command and is neither run nor printed by one."""
-        if self.language not in SHELL_LANGUAGES or self.mark in ('file', 'tested', 'measured'):
+        if self.language not in SHELL_LANGUAGES or self.mark in ('file', 'measured', 'printed'):
             return []
         found = []
         for number, text in enumerate(self.lines, self.line):
@@ -86,13 +102,12 @@ def looks_like_command(text):
 
 
 def parse_mark(text):
-    """("terminal"|"file"|"tested"|"measured"|"", argument) of a comment."""
+    """("terminal"|"printed"|"file"|"measured"|"", argument) of a comment."""
     match = MARK.match(text.strip())
     if not match:
         return '', ''
-    if match.group(2):
-        return 'file', match.group(2)
-    return (match.group(3), match.group(4)) if match.group(3) else ('terminal', '')
+    kind, _, argument = match.group(1).partition(',' if match.group(1).startswith('terminal') else ' ')
+    return kind, match.group(2) or match.group(3) or argument.strip()
 
 
 def parse(text):

@@ -39,16 +39,12 @@ class Tests:
 
     def __init__(self, build):
         tests = json.loads(read(os.path.join(build, 'meson-info', 'intro-tests.json')))
-        self.words = {os.path.realpath(word) for test in tests for word in test['cmd'] if os.sep in word}
         self.names = {(suite.split(':')[-1], test['name']) for test in tests for suite in test['suite']}
         self.followed = {os.path.realpath(test['cmd'][-1]) for test in tests
                          if any(os.path.basename(word) == 'run_document.py' for word in test['cmd'])}
 
         benchmarks = json.loads(read(os.path.join(build, 'meson-info', 'intro-benchmarks.json')))
         self.benchmarks = {os.path.basename(benchmark['cmd'][0]) for benchmark in benchmarks}
-
-    def run(self, path):
-        return os.path.realpath(path) in self.words
 
     def measure(self, path):
         """bench/server/costs.c is the program bench_server_costs."""
@@ -91,18 +87,49 @@ def marks(world, _, text):
         if document.ANY_COMMENT.match(line.strip()) and not document.MARK.match(line.strip()):
             yield 'line %d: a comment that says nothing to the runner' % number
     for block in document.parse(text):
-        for path in block.argument.split() if block.mark == 'tested' else []:
-            if not world.tests.run(os.path.join(world.root, path)):
-                yield 'line %d: no test runs %s' % (block.line, path)
         for path in block.argument.split() if block.mark == 'measured' else []:
             if not world.tests.measure(os.path.join(world.root, path)):
                 yield 'line %d: no benchmark is %s' % (block.line, path)
+        for command in block.commands if block.mark == 'measured' else []:
+            if not is_benchmark(world, block, command.text.split()):
+                yield 'line %d: %s is no part of "make bench"' % (command.line, command.text)
+
+
+def is_benchmark(world, block, words):
+    """build/bench/PROGRAM [build/reeve [PART]], where the source of the program knows the part."""
+    paths = [path for path in block.argument.split() if words[0] == 'build/bench/bench_' + '_'.join(path[:-2].split(os.sep)[1:])]
+    return len(paths) == 1 and words[1:2] in ([], ['build/reeve']) and all(
+        '"%s"' % part in read(os.path.join(world.root, paths[0])) for part in words[2:])
 
 
 def followed(world, path, text):
-    has_commands = any(block.commands for block in document.parse(text) if block.mark not in ('tested', 'measured'))
+    has_commands = any(block.commands for block in document.parse(text) if block.mark != 'measured')
     if has_commands and os.path.realpath(os.path.join(world.root, path)) not in world.tests.followed:
         yield 'it has commands, and tests/docs/meson.build does not name it'
+
+
+def mentions(world, _, text):
+    """What is named in prose as a command: the target, or the program and its flags, are there."""
+    for code in sorted(set(CODE.findall(prose(text)))):
+        words = code.partition(' -- ')[0].split()
+        wrong = unknown_words(world, words) if len(words) > 1 else []
+        if wrong:
+            yield '`%s`: there is no %s' % (code, ', '.join(wrong))
+
+
+def unknown_words(world, words):
+    if words[0] == 'make':
+        targets = re.findall(r'^([a-z-]+):', read(os.path.join(world.root, 'Makefile')), re.MULTILINE)
+        return [word for word in words[1:] if re.fullmatch(r'[a-z-]+', word) and word not in targets]
+    if re.fullmatch(r'tools/[a-z-]+', words[0]):
+        pages = [words[0]]
+    elif words[0] == 'reeve' and re.fullmatch(r'[a-z][a-z-]*', words[1]):
+        pages = [os.path.join('man', 'reeve-%s.1.scd' % words[1]), os.path.join('man', 'reeve.1.scd')]
+    else:
+        return []
+    told = ''.join(read(os.path.join(world.root, page)) for page in pages if os.path.exists(os.path.join(world.root, page)))
+    flags = [re.match(r'--[a-z-]+', word).group() for word in words if re.match(r'--[a-z]', word)]
+    return [word for word in [words[1]] * (words[0] == 'reeve') + flags if word not in told] if told else words[:1]
 
 
 def links(world, path, text):
@@ -168,6 +195,7 @@ CHECKS = [
     ('its marks make sense', marks),
     ('a test follows it', followed),
     ('its links lead somewhere', links),
+    ('the commands it mentions exist', mentions),
     ('what it names exists', names),
 ]
 

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows a document: runs each of its commands in order and compares what comes out with what the document shows.
 
-usage: run_document.py REEVE ROOT DOCUMENT            TAP, one check for each command
-       run_document.py --update REEVE ROOT DOCUMENT   writes what came out into the document instead
+usage: run_document.py [--machine bare|built] REEVE ROOT DOCUMENT            TAP, one check for each command
+       run_document.py [--machine bare|built] --update REEVE ROOT DOCUMENT   writes what came out into the document instead
 
-document.py says what a document may say. A command that fails without a word is a failure; one that fails and tells why is as good
-as what the document shows.
+document.py says what a document may say. With --machine its reader is root, on a machine of his own (machine.py), where reeve is on
+the PATH (built) or not (bare). A command that fails is fine where the document shows what it says then.
 """
+import argparse
 import os
 import sys
 
 sys.dont_write_bytecode = True
 import document  # noqa: E402
-from session import Session, Trouble  # noqa: E402
+from session import MachineSession, Session, Trouble  # noqa: E402
 
 
 class Follower:
@@ -31,23 +32,37 @@ class Follower:
         sys.stdout.flush()
 
     def follow(self, block):
-        if block.mark in ('tested', 'measured'):
+        if block.mark == 'measured':
             return
         if block.mark == 'file':
             self.session.save(block.argument, block.lines)
             return
         for command in block.commands:
-            name = 'line %d: %s' % (command.line, command.text.split('\n')[0])
-            if block.mark == 'terminal':
-                lines, status = self.session.open_terminal(command), 0
-            else:
-                lines, status = self.session.run(command.text)
+            if command.plain in document.NOT_RUN:
+                self.tell_of_exception(command)
+                continue
+            name = 'line %d: %s' % (command.line, command.text.split('\n')[0] or 'what was printed')
+            lines, status = self.run(block, command)
             self.judge(command, name, lines, status)
+
+    def run(self, block, command):
+        if block.mark == 'printed':
+            return self.session.printed(command), 0
+        if block.mark == 'terminal':
+            return self.session.open_terminal(command, has_locale=not block.argument), 0
+        return self.session.run(command.text)
+
+    def tell_of_exception(self, command):
+        instead, why = document.NOT_RUN[command.plain]
+        lines, status = self.session.run(instead)
+        self.tell(status == 0 and bool(lines), 'line %d: %s, for %s: %s' % (command.line, instead, command.plain, why),
+                  '' if status == 0 else '\n'.join(lines))
 
     def judge(self, command, name, lines, status):
         if document.matches(command.expected, lines):
-            is_mute = status != 0 and not lines
-            self.tell(not is_mute, name, 'it failed with status %d and said nothing' % status if is_mute else '')
+            # Of one that fails the document says so. "…" says nothing.
+            is_mute = status != 0 and not any(line.strip('… ') for line in command.expected)
+            self.tell(not is_mute, name, 'it failed with status %d\n%s' % (status, '\n'.join(lines)) if is_mute else '')
             return
         self.changes.append((command, lines))
         self.tell(False, name, 'the document shows:\n%s\nwhat came out (status %d):\n%s' % (
@@ -67,14 +82,16 @@ def update(path, blocks, changes):
 
 
 def main():
-    arguments = sys.argv[1:]
-    is_update = arguments[:1] == ['--update']
-    if len(arguments) != 3 + is_update:
-        sys.exit('usage: run_document.py [--update] REEVE ROOT DOCUMENT')
-    reeve, root, path = (os.path.abspath(argument) for argument in arguments[is_update:])
+    parser = argparse.ArgumentParser(description='follow a document', usage='run_document.py [--machine bare|built] [--update] REEVE ROOT DOCUMENT')
+    parser.add_argument('--machine', choices=('bare', 'built'))
+    parser.add_argument('--update', action='store_true')
+    parser.add_argument('paths', nargs=3, metavar='PATH', type=os.path.abspath)
+    options = parser.parse_args()
+    reeve, root, path = options.paths
     with open(path, encoding='utf-8') as file:
-        blocks = document.parse(file.read())
-    session = Session(reeve, root)
+        text = file.read()
+    blocks = document.parse(text)
+    session = MachineSession(reeve, root, text, options.machine == 'built') if options.machine else Session(reeve, root)
     follower = Follower(session)
     try:
         for block in blocks:
@@ -85,7 +102,7 @@ def main():
         found = session.close()
     follower.tell(not found, 'nothing for the sanitizers', found)
     print('1..%d' % follower.count)
-    if is_update:
+    if options.update:
         update(path, blocks, follower.changes)
     return 1 if follower.failed else 0
 

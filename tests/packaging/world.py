@@ -18,7 +18,6 @@ sys.dont_write_bytecode = True
 import stage  # noqa: E402
 
 VERSION = stage.version(BUILD)
-IS_SANITIZED = stage.option(BUILD, 'b_sanitize') != 'none'
 APP = 'title: WordPress\nversion: "1.0"\n'
 # The leak checker needs ptrace and /proc, which are not there where programs are tried here; other tests look for leaks. Debian
 # packages of sanitized programs are large, and nobody keeps them: no time is spent on making them small.
