@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "cli/command.h"
+#include "cli/document.h"
 #include "cli/read.h"
 #include "cli/visible.h"
 
@@ -173,19 +174,24 @@ static void check_one(struct check *c, struct read_object *o)
     c->bad += r.faults > 0;
 }
 
-static void print_objects(const read_objects *objects, bool as_json)
+/* One document, as kubectl has it: of several objects a List. */
+static void print_json(struct arena *a, const read_objects *objects)
+{
+    struct json items = json_arr_sized(a, objects->n);
+    vec_each(objects, o) json_push(a, &items, o->object);
+    struct json list = document_list(a, items);
+    output_tree(objects->n == 1 ? &objects->p[0].object : &list, false);
+}
+
+static void print_yaml(const read_objects *objects)
 {
     struct buf out = {0};
-    for (size_t i = 0; i < objects->n; i++) {
-        if (as_json) {
-            json_encode(&out, &objects->p[i].object, JSON_PRETTY);
-            buf_add_char(&out, '\n');
-        } else {
-            buf_add_str(&out, S("---\n"));
-            yaml_encode(&out, &objects->p[i].object);
-        }
+    vec_each(objects, o)
+    {
+        buf_add_str(&out, S("---\n"));
+        yaml_encode(&out, &o->object);
     }
-    (void)fwrite(out.p ? out.p : "", 1, out.n, stdout);
+    output_text(buf_str(&out));
     buf_done(&out);
 }
 
@@ -205,8 +211,10 @@ static int check_all(struct command *command, read_objects *objects, const char 
         schema_free(schema);
     map_done(&c.schemas);
     registry_free(c.registry);
-    if (output && c.bad == 0)
-        print_objects(objects, output[0] == 'j');
+    if (output && c.bad == 0 && output[0] == 'j')
+        print_json(c.arena, objects);
+    else if (output && c.bad == 0)
+        print_yaml(objects);
     term_say(&command->term, "%zu object%s, %zu with errors", objects->n, objects->n == 1 ? "" : "s", c.bad);
     return c.bad ? CLI_FAILED : CLI_OK;
 }

@@ -139,18 +139,11 @@ static void print_names(const struct json *items, struct buf *b)
         buf_fmt(b, "managedcluster." FLEET_CLUSTER_GROUP "/%.*s\n", STR(object_name(cluster)));
 }
 
-/* As kubectl has it. */
 static void print_list(struct clusters_command *c, struct json items)
 {
-    struct arena *a = &c->base.arena;
-    struct json list = json_obj(), metadata = json_obj();
     for (size_t i = 0; i < items.n; i++)
         document_trim(&items.items[i]);
-    json_add(a, &metadata, S("resourceVersion"), json_str(S("")));
-    json_add(a, &list, S("apiVersion"), json_str(S("v1")));
-    json_add(a, &list, S("items"), items);
-    json_add(a, &list, S("kind"), json_str(S("List")));
-    json_add(a, &list, S("metadata"), metadata);
+    struct json list = document_list(&c->base.arena, items);
     output_tree(&list, c->output == OUTPUT_YAML);
 }
 

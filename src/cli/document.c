@@ -9,6 +9,17 @@ struct json document_new(struct arena *a, const char *kind)
     return document;
 }
 
+struct json document_list(struct arena *a, struct json items)
+{
+    struct json list = json_obj(), metadata = json_obj();
+    json_add(a, &metadata, S("resourceVersion"), json_str(S("")));
+    json_add(a, &list, S("apiVersion"), json_str(S("v1")));
+    json_add(a, &list, S("items"), items);
+    json_add(a, &list, S("kind"), json_str(S("List")));
+    json_add(a, &list, S("metadata"), metadata);
+    return list;
+}
+
 void document_trim(struct json *object)
 {
     struct json *meta = json_get_mut(object, S("metadata"));

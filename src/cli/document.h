@@ -10,6 +10,8 @@
 
 /* With apiVersion cli.reeve.dev/v1 and its kind. */
 struct json document_new(struct arena *a, const char *kind);
+/* Objects as kubectl prints several: a List. */
+struct json document_list(struct arena *a, struct json items);
 /* An object of the server's, as kubectl prints it: without the record of who wrote which field. */
 void document_trim(struct json *object);
 /* Unless the text is empty. */

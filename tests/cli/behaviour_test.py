@@ -81,7 +81,8 @@ class Tests(World):
         self.numbers = itertools.count()
         self.covered = set()  # pairs of a command and a condition
         self.registry = Registry(folder)
-        self.places = {'DIR': self.path('blog'), 'FILE': os.path.join(ROOT, 'examples', 'fleet-crd.yaml')}
+        self.places = {'DIR': self.path('blog'), 'FILE': os.path.join(ROOT, 'examples', 'fleet-crd.yaml'),
+                       'MORE': os.path.join(ROOT, 'examples', 'fleet.yaml')}
         self.use_registry(self.registry.host)
         for words in (('package', 'init', 'blog'), ('package', 'build', 'blog', '-t', self.places['IMAGE']),
                       ('package', 'push', self.places['IMAGE']), ('clusters', 'add', 'alpha', '-o', '-')):

@@ -76,10 +76,10 @@ DAEMONS = ('agent', 'manager', 'up')  # run until they are told to end: daemons.
 
 
 class Command:
-    """A run that does its work. In its words DIR is a package, IMAGE the name of one in a registry, FILE has a kind, and NEW is a
-    directory that is not there yet. failed: the exit code of what could not be done; ok: those of what could. talks: its flags have -q
-    and --color. prints: it does so on standard output. needs: rights that not everybody has. asks: whom. before: what must be done
-    first, each time."""
+    """A run that does its work. In its words DIR is a package, IMAGE the name of one in a registry, FILE has a kind, MORE has
+    objects of it, and NEW is a directory that is not there yet. failed: the exit code of what could not be done; ok: those of what
+    could. talks: its flags have -q and --color. prints: it does so on standard output. needs: rights that not everybody has. asks:
+    whom. before: what must be done first, each time."""
 
     def __init__(self, *words, failed=1, ok=(0,), formats=(), talks=True, prints=True, needs=True, asks='server', before=None):
         self.words, self.failed, self.ok, self.formats = words, failed, ok, formats
@@ -91,6 +91,7 @@ class Command:
 COMMANDS = [
     Command('agent', '--cluster=alpha', '--print-rbac', asks=None, talks=False),
     Command('check', 'FILE', asks=None, prints=False, formats=('json', 'yaml')),
+    Command('check', 'FILE', 'MORE', asks=None, prints=False, formats=('json',)),
     Command('clusters', 'add', 'alpha', '-o', '-'),
     Command('clusters', 'list', formats=('json', 'yaml', 'name')),
     Command('clusters', 'remove', 'gone', prints=False, before=('clusters', 'add', 'gone', '-q', '-o', '-')),
