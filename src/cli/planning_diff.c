@@ -282,7 +282,7 @@ static str remedy_for_crds(const struct planning *p)
                            STR(again(p, p->self.is_cluster, p->is_stack)),
                            STR(shell_word(p->a, str_fmt(p->a, "%.*s/%.*s:VERSION", STR(repo), STR(name)))));
     }
-    return S("whoever brought it has to give it up: uninstall that package, or delete the CRD with all its objects");
+    return S("its owner has to give it up: uninstall that package, or delete the CRD");
 }
 
 static str remedy_for_rival(const struct planning *p)
