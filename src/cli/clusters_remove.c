@@ -254,6 +254,8 @@ int cli_clusters_remove(struct clusters_command *c, struct err *err)
     cli_clusters_need(c, "get", &ref);
     cli_clusters_need(c, "delete", &ref);
     int code = client_get(c->base.session.client, &c->base.arena, &ref, &cluster, err);
+    if (code == ERR_NOT_FOUND && client_is_gone(err))
+        return err_set(err, ERR_NOT_FOUND, "there is no ManagedCluster %.*s", STR(c->name));
     if (code < 0)
         return cli_clusters_explain(c, "find the ManagedCluster", err);
     struct client_delete_options options = {.uid = object_uid(&cluster)};

@@ -191,6 +191,14 @@ str command_namespace(const struct command *c)
     return c->namespace.n ? c->namespace : c->session.config.namespace;
 }
 
+bool command_lacks_namespace(struct command *c, str namespace)
+{
+    static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
+    struct client_ref ref = {.resource = &namespaces, .name = namespace};
+    struct err unseen;
+    return client_get_metadata(c->session.client, &c->arena, &ref, NULL, &unseen) == ERR_NOT_FOUND;
+}
+
 int command_end(struct command *c, int code)
 {
     session_close(&c->session);

@@ -63,6 +63,8 @@ int command_connect(struct command *c, struct err *err);
 int command_verb(struct command *c, const struct flag_words *words, const char *const *verbs);
 /* -n, else that of the kubeconfig's context. Only when connected. */
 str command_namespace(const struct command *c);
+/* There is no such namespace, as far as the asker may know. */
+bool command_lacks_namespace(struct command *c, str namespace);
 /* Drops everything; returns code. */
 int command_end(struct command *c, int code);
 

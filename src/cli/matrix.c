@@ -201,6 +201,8 @@ static int run(struct command *c, const struct options *options, const char *use
     if (code == 0)
         w.m.namespace = c->all_namespaces ? (str){0} : command_namespace(c);
     if (code == 0)
+        question_warn_place(c, w.m.namespace);
+    if (code == 0)
         code = user ? look_at(&w, user, &rights, &err) : look_at_oneself(&w, &err);
     if (code == 0)
         code = find_rows(&w, &err);

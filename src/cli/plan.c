@@ -120,23 +120,15 @@ static void carry(struct findings *to, const struct findings *from)
     to->more += from->more;
 }
 
-/* Installs of a namespace cannot be without it; that of the cluster's controllers is made when it is missing. */
-static bool lacks_namespace(struct planning *p)
-{
-    static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
-    struct client_ref ref = {.resource = &namespaces, .name = p->asked.namespace};
-    struct err unseen;
-    return !p->asked.is_cluster &&
-           client_get_metadata(p->c->session.client, p->a, &ref, NULL, &unseen) == ERR_NOT_FOUND;
-}
-
-/* What has to be there before an install can be asked for. */
+/* What has to be there before an install can be asked for. The namespace of the cluster's controllers is made when it is missing. */
 static void check_server(struct planning *p)
 {
     if (!p->world.has_kinds)
-        findings_add(&p->plan.warnings, (str){0},
-                     "this server does not know packages yet: a reeve manager has to be set up for it");
-    if (lacks_namespace(p))
+        findings_add(
+            &p->plan.warnings, (str){0},
+            "this server does not know packages yet: a reeve manager has to be set up for it, which binds people to "
+            "roles of its own");
+    if (!p->asked.is_cluster && command_lacks_namespace(p->c, p->asked.namespace))
         findings_add(&p->plan.warnings, (str){0}, "namespace %.*s does not exist yet: kubectl create namespace %.*s",
                      STR(p->asked.namespace), STR(shell_word(p->a, p->asked.namespace)));
 }

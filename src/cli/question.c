@@ -63,6 +63,12 @@ static void warn_part(struct command *c, const struct resource_named *r, str sub
                  STR(r->resource));
 }
 
+void question_warn_place(struct command *c, str namespace)
+{
+    if (namespace.n && command_lacks_namespace(c, namespace))
+        term_say(&c->term, "Warning: there is no namespace \"%.*s\"", STR(namespace));
+}
+
 /* A namespace is in itself: who may read what is in it by name may read it. */
 static str place_of(struct command *c, const struct resource_named *r)
 {
@@ -71,7 +77,10 @@ static str place_of(struct command *c, const struct resource_named *r)
         return r->name;
     if (!r->is_namespaced && c->namespace.n)
         term_say(&c->term, "Warning: %.*s are not in namespaces, so -n does not count", STR(r->resource));
-    return r->is_namespaced && !c->all_namespaces ? command_namespace(c) : (str){0};
+    if (!r->is_namespaced || c->all_namespaces)
+        return (str){0};
+    question_warn_place(c, command_namespace(c));
+    return command_namespace(c);
 }
 
 int question_what(struct command *c, const char *verb, const char *type, str subresource, struct question *ret,

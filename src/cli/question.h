@@ -22,6 +22,8 @@ struct question {
 /* -n counts for what is in namespaces only; with -A the question is about all of them. */
 int question_what(struct command *c, const char *verb, const char *type, str subresource, struct question *ret,
                   struct err *err);
+/* A namespace that is not there is warned about: rights hold in it all the same, but it may be mistyped. */
+void question_warn_place(struct command *c, str namespace);
 /* With the groups that the server would add. */
 int question_who(struct command *c, const char *user, const flag_texts *groups, struct question *ret, struct err *err);
 

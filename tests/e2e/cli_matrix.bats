@@ -138,6 +138,12 @@ rows() {
     done
 }
 
+@test "a namespace that is not there is warned about, and shown all the same" {
+    run -0 --separate-stderr matrix -n nowhere
+    mentions configmaps
+    [ "$stderr" = 'Warning: there is no namespace "nowhere"' ]
+}
+
 @test "what makes no sense" {
     run -2 matrix one two
     run -2 matrix --group devs

@@ -311,6 +311,13 @@ json.dump(yaml.safe_load(sys.stdin), sys.stdout)' | jq -S .)
     package inspect acme/kept:1 --store damaged -o json | jq -e '.from == "store"'
 }
 
+@test "a word that is no directory is said to be none" {
+    run -1 --separate-stderr package lint wordpres --store none --mirror docker.io=127.0.0.1:1
+    [[ $stderr == *'There is no directory wordpres. The local store is none;'* ]]
+    run -1 --separate-stderr package lint acme/wordpres:1 --store none --mirror docker.io=127.0.0.1:1
+    [[ $stderr != *'no directory'* ]]
+}
+
 # ---- From the first line to an install. ----
 
 @test "init, lint, build, push, pull, inspect, install" {

@@ -123,3 +123,9 @@ Warning: the server has no resource "widgetz", did you mean "widgets"?' ]
     lacks $'\e'
     kubectl delete rolebinding odd -n ops
 }
+
+@test "a namespace that is not there is warned about, and asked about all the same" {
+    run -0 --separate-stderr who_can use widgets -n nowhere
+    mentions ann
+    [ "$stderr" = 'Warning: there is no namespace "nowhere"' ]
+}

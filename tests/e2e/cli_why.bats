@@ -149,6 +149,15 @@ fixes() {
     [ "$stderr" = 'Note: you may not read the bindings of other namespaces; near misses there are not told.' ]
 }
 
+@test "a namespace that is not there is warned about, and asked about all the same" {
+    run -0 --separate-stderr why ann use widgets -n nowhere
+    [ "$stderr" = 'Warning: there is no namespace "nowhere"' ]
+    run -0 --separate-stderr why ann use widgets -n shop
+    [ -z "$stderr" ]
+    run -0 --separate-stderr why ann get /healthz -n nowhere
+    [ -z "$stderr" ]
+}
+
 @test "a command line that makes no sense" {
     run -2 why ann use
     run -2 why ann use widgets shop

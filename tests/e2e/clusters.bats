@@ -181,7 +181,7 @@ Somebody who may grant them can say:
     lacks 'No resources found'
     hub get namespace alpha
     run -1 clusters remove alpha
-    says 'reeve clusters remove: find the ManagedCluster: managedclusters.cluster.open-cluster-management.io "alpha" not found'
+    says 'reeve clusters remove: there is no ManagedCluster alpha'
 }
 
 @test "finalizers of others are left to them" {
