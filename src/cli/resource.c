@@ -26,11 +26,14 @@ static void add_word(struct arena *a, words *list, str word)
         *vec_push(a, list) = str_cstr(a, word);
 }
 
-static const char *nearest(struct arena *a, const struct client_discovery *d, str type)
+/* Of those in the group, if there is one. */
+static const char *nearest(struct arena *a, const struct client_discovery *d, str type, const str *group)
 {
     words list = {0};
     for (size_t i = 0; i < d->n; i++) {
         const struct client_discovered *x = &d->p[i];
+        if (group && !str_eq(x->resource.group, *group))
+            continue;
         add_word(a, &list, x->resource.plural);
         add_word(a, &list, x->singular);
         for (size_t k = 0; k < x->n_short_names; k++)
@@ -40,18 +43,38 @@ static const char *nearest(struct arena *a, const struct client_discovery *d, st
     return flags_nearest(str_cstr(a, str_lower(a, type)), list.p);
 }
 
+/* "deployments.apps" for deployments.batch: the same in another group. */
+static str elsewhere(struct arena *a, const struct client_discovery *d, str name)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const struct client_resource *r = &d->p[i].resource;
+        if (str_eq(r->plural, name))
+            return str_fmt(a, "%.*s%s%.*s", STR(name), r->group.n ? "." : "", STR(r->group));
+    }
+    return (str){0};
+}
+
+static str guess(struct arena *a, const struct client_discovery *d, str name, const str *group)
+{
+    str other = group ? elsewhere(a, d, name) : (str){0};
+    const char *meant = other.n ? NULL : nearest(a, d, name, group);
+    if (!meant || str_eq(str_of(meant), name))
+        return other;
+    return group ? str_fmt(a, "%s.%.*s", meant, STR(*group)) : str_of(meant);
+}
+
 /* ERR_NOT_FOUND, and what else there is to say about it. */
 static int unknown(struct command *c, const struct client_discovery *d, str type, struct err *err)
 {
     str name, group;
     bool has_group = str_cut(type, '.', &name, &group);
-    const char *meant = nearest(&c->arena, d, name);
+    str meant = guess(&c->arena, d, name, has_group ? &group : NULL);
     struct buf b = {.arena = &c->arena};
     buf_fmt(&b, "the server has no resource \"%.*s\"", STR(name));
     if (has_group)
         buf_fmt(&b, " in the group \"%.*s\"", STR(group));
-    if (meant && !str_eq(str_of(meant), name))
-        buf_fmt(&b, ", did you mean \"%s\"?", meant);
+    if (meant.n)
+        buf_fmt(&b, ", did you mean \"%.*s\"?", STR(meant));
     if (d->text.n)
         buf_fmt(&b, " (%.*s)", STR(d->text));
     return err_set(err, ERR_NOT_FOUND, "%.*s", STR(buf_str(&b)));

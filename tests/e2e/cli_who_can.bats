@@ -88,6 +88,12 @@ who_can() { "$REEVE" who-can "$@"; }
 Warning: the server has no resource "widgetz", did you mean "widgets"?' ]
     run -0 --separate-stderr who_can get xylophones.nowhere.example.com -n shop -o name
     [ "$stderr" = 'Warning: the server has no resource "xylophones" in the group "nowhere.example.com"' ]
+    run -0 --separate-stderr who_can get secretz.nowhere.example.com -n shop -o name
+    [ "$stderr" = 'Warning: the server has no resource "secretz" in the group "nowhere.example.com"' ]
+    run -0 --separate-stderr who_can get widgetz.acme.example.com -n shop -o name
+    [[ $stderr == *'did you mean "widgets.acme.example.com"?' ]]
+    run -0 --separate-stderr who_can get deployments.nowhere -n shop -o name
+    [[ $stderr == *'did you mean "deployments.apps"?' ]]
 }
 
 @test "on a narrow terminal the last columns stand below, and nothing is cut" {
