@@ -159,7 +159,7 @@ def candidates(world, name):
         return [os.path.join('tests', name.rstrip('/')), os.path.join('tests', name + '.test')]
     if first in SUITES:
         return [os.path.join('tests', first, rest + ending) for ending in ('_test.py', '.bats', '.c')] + [
-            os.path.join('tests', first, rest.replace('-', '_') + '.bats')]
+            os.path.join('tests', first, rest.replace('-', '_') + '.bats')] + source_paths(name)
     if os.path.isdir(os.path.join(world.root, 'tests', 'cases', first)):
         return [os.path.join('tests', 'cases', first, rest + '.test')] + source_paths(name)
     if os.path.isdir(os.path.join(world.root, 'src', first)):
