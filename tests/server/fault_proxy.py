@@ -23,6 +23,8 @@ import time
 from collections import Counter
 from urllib.parse import parse_qs, urlsplit
 
+from reeve_server import is_open
+
 HOP_BY_HOP = {'connection', 'transfer-encoding', 'content-length', 'keep-alive', 'upgrade', 'te', 'trailer'}
 PIECE = 64 * 1024
 # Where managers elect their leader; other leases are objects like all others.
@@ -277,6 +279,7 @@ class HttpProxy(Proxy):
         self.faults = None
         self.passes_tokens = passes_tokens
         self.requests = []
+        self.keep = threading.local()  # each client is served in a thread
         self.context = make_context(server.folder)
         self.authority = os.path.join(server.folder, 'proxy.crt')
         super().__init__(server)
@@ -319,6 +322,7 @@ users: [{name: proxy, user: {token: %s}}]
                 while self.serve_one(secure, reader):
                     pass
         finally:
+            self.drop_kept()
             self.forget(secure)
 
     def forget_plain(self, client):
@@ -341,9 +345,7 @@ users: [{name: proxy, user: {token: %s}}]
 
     def forward(self, client, request, fault=None):
         """True: the connection may be used again."""
-        upstream = self.server.connect(timeout=None, certificate=not self.passes_tokens)
-        upstream.connect()
-        self.remember(upstream.sock)
+        upstream = self.upstream()
         raw = upstream.sock
         try:
             headers = {name: value for name, value in request.headers.items()
@@ -359,10 +361,32 @@ users: [{name: proxy, user: {token: %s}}]
             body = answer.read()
             if request.is_lease:
                 request.answer = body
+            self.keep.upstream = None if answer.will_close else upstream
             return relay_body(body, head, client, fault)
         finally:
-            self.forget(raw)
-            upstream.close()
+            if self.keep.upstream is not upstream:
+                self.forget(raw)
+                upstream.close()
+
+    def upstream(self):
+        """A connection to the server: the one that this client had for what it asked before, if that is still good."""
+        kept = self.drop_kept(lambda kept: kept.port == self.server.port and is_open(kept))
+        if kept:
+            return kept
+        fresh = self.server.connect(timeout=None, certificate=not self.passes_tokens)
+        fresh.connect()
+        self.remember(fresh.sock)
+        return fresh
+
+    def drop_kept(self, is_good=lambda kept: False):
+        """Ends the connection that was kept for this client, unless it is good."""
+        kept, self.keep.upstream = getattr(self.keep, 'upstream', None), None
+        if kept and is_good(kept):
+            return kept
+        if kept:
+            self.forget(kept.sock)
+            kept.close()
+        return None
 
 
 def relay_body(body, head, client, fault):

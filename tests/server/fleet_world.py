@@ -70,13 +70,13 @@ class Cluster(Server):
     """A server that insists: what it is asked for must work."""
 
     def must(self, method, path, body=None, headers=None):
-        code, answer = self.ask(method, path, body, None, headers)
+        code, answer = self.ask(method, path, body, self.kept(), headers)
         assert code in (200, 201, 202), (method, path, code, answer)
         return answer
 
     def get(self, path):
         """None: it is not there."""
-        code, answer = self.ask('GET', path)
+        code, answer = self.ask('GET', path, None, self.kept())
         assert code in (200, 404), (path, code, answer)
         return answer if code == 200 else None
 

@@ -181,7 +181,7 @@ class World:
     # ---- What people do. ----
 
     def ask(self, method, path, body=None, headers=None):
-        return self.server.ask(method, path, body, None, headers)
+        return self.server.ask(method, path, body, self.server.kept(), headers)
 
     def must(self, method, path, body=None, headers=None):
         code, answer = self.ask(method, path, body, headers)

@@ -13,15 +13,17 @@ CONTROLLERS = 'namespaces,garbage,aggregation'
 
 
 def wait_for(condition, what, seconds=120):
-    """The first true value of condition; how long is only how patient we are with a busy machine."""
-    end = time.monotonic() + seconds
+    """The first true value of condition; how long is only how patient we are with a busy machine. What takes longer is asked for less
+    often: the answers are work for those we wait for."""
+    begin = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
+        waited = time.monotonic() - begin
+        if waited > seconds:
             raise AssertionError('waited in vain for %s' % (what() if callable(what) else what))
-        time.sleep(0.02)
+        time.sleep(min(0.02 + waited / 8, 0.3))
 
 
 class Manager:

@@ -6,12 +6,14 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 
 SANITIZER = re.compile(r'ERROR: \w+Sanitizer|runtime error:|Assertion .* failed')
@@ -29,6 +31,7 @@ class Server:
         self.process = None
         self.port = 0
         self.context = self.bare_context = None  # with the certificate of its administrator, and without
+        self.keep = threading.local()  # the connection of each thread, and to which process
 
     def start(self, preexec=None, *flags):
         """Returns when it is ready."""
@@ -99,6 +102,14 @@ class Server:
         context = self.context if certificate else self.bare_context
         return http.client.HTTPSConnection('127.0.0.1', self.port, context=context, timeout=timeout)
 
+    def kept(self):
+        """The connection of this thread, for those who ask again and again: a handshake costs more than a question."""
+        connection = getattr(self.keep, 'connection', None)
+        if not connection or self.keep.process is not self.process or not is_open(connection):
+            connection = self.keep.connection = self.connect()
+            self.keep.process = self.process
+        return connection
+
     def raw(self, alpn=None, timeout=10, certificate=True):
         """A TLS socket."""
         context = self.context
@@ -117,15 +128,28 @@ class Server:
         """(status, decoded body)"""
         own = connection or self.connect()
         data = json.dumps(body) if isinstance(body, (dict, list)) else body
-        own.request(method, path, data, {'Content-Type': 'application/json', 'User-Agent': 'test', **(headers or {})})
-        answer = own.getresponse()
-        text = answer.read()
+        try:
+            own.request(method, path, data, {'Content-Type': 'application/json', 'User-Agent': 'test', **(headers or {})})
+            answer = own.getresponse()
+            text = answer.read()
+        except BaseException:
+            own.close()  # who uses it again begins anew
+            raise
         if connection is None:
             own.close()
         try:
             return answer.status, json.loads(text)
         except ValueError:
             return answer.status, text.decode('utf-8', 'replace')
+
+
+def is_open(connection):
+    """The other side has not ended it: there is nothing to read where nobody asked."""
+    if not connection.sock:
+        return False
+    poll = select.poll()
+    poll.register(connection.sock, select.POLLIN)
+    return not poll.poll(0)
 
 
 def raise_files():
