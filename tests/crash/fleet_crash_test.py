@@ -92,7 +92,8 @@ def has_account(fleet):
 
 def lost_account(fleet):
     where = '/api/v1/namespaces/%s/serviceaccounts/robot' % ADDON_NAMESPACE
-    left = fleet.hub.get(accounts(HOME, 'robot')) or fleet[HOME].server.get(where)
+    left = (fleet.hub.get(accounts(HOME, 'robot')) or fleet[HOME].server.get(where) or
+            fleet.hub.get('/api/v1/namespaces/%s/secrets/robot' % HOME))
     return 'left of robot: %r' % left if left else ''
 
 
@@ -190,6 +191,12 @@ class Point:
             self.is_over.set()
             return False
 
+    def give_up(self):
+        """From now on nobody is killed. False: somebody was."""
+        with self.lock:
+            self.last = 0
+            return not self.at
+
     def restart(self):
         self.victim.process.wait()
         self.victim.check_log()
@@ -256,7 +263,7 @@ class Scenario:
             self.when(fleet)
             fleet.wait(self.then)
             self.seconds = time.monotonic() - start
-            fleet.wait_quiet(self.test.quiet)
+            fleet.wait_quiet(max(self.test.quiet, self.seconds))  # where all is slow, so is what comes last
             self.want, self.writes = fleet.picture(), point.count
             if self.name == 'nothing':
                 check_silence(fleet, began)
@@ -270,13 +277,18 @@ class Scenario:
             point = Point(fleet, n, is_lost)
             start = time.monotonic()
             self.when(fleet)
-            wait_for(lambda: point.is_over.is_set() or is_through(fleet, start), 'the end')
-            if point.is_over.is_set():
+            wait_for(lambda: point.is_over.is_set() or self.is_through(fleet, start), 'the end')
+            if not point.give_up():
                 point.restart()
             self.converge(fleet, '%s write %d: %r' % ('instead of' if is_lost else 'after', n, point.at))
             fleet.stop()
         finally:
             fleet.remove()
+
+    def is_through(self, fleet, start):
+        """It has come to its end, with fewer writes than we waited for."""
+        now = time.monotonic()
+        return now - start > 10 and not fleet.writes(now - 5) and not self.then(fleet)
 
     def converge(self, fleet, what):
         """The same as undisturbed, and quiet."""
@@ -306,12 +318,6 @@ class Place:
 
     def __init__(self, folder):
         self.folder = folder
-
-
-def is_through(fleet, start):
-    """It has come to its end, with fewer writes than we waited for."""
-    now = time.monotonic()
-    return now - start > 10 and not fleet.writes(now - 5)
 
 
 class Test:
