@@ -19,6 +19,7 @@ from reeve_server import Server, Tap  # noqa: E402
 
 WRITERS = 6
 NAMES = 12  # objects of each writer
+MOST_WRITES = 60  # of a round, before its crash
 COLLECTION = '/api/v1/namespaces/default/configmaps'
 PAD = 'x' * 700
 
@@ -133,6 +134,12 @@ def check_watch(server, state, seen, now):
         state['objects'][name] = None if kind == 'DELETED' else value
 
 
+def wait_for_writes(writers, count):
+    """Until so many were acknowledged, however busy the machine is."""
+    while sum(writer.acknowledged for writer in writers) < count and all(writer.is_alive() for writer in writers):
+        time.sleep(0.001)
+
+
 def one_round(server, known, state, seed):
     chance = random.Random(seed)
     server.start(None, '--no-controllers')
@@ -145,7 +152,8 @@ def one_round(server, known, state, seed):
     writers = [Writer(server, i, known, chance.getrandbits(64)) for i in range(WRITERS)]
     for thread in [watcher] + writers:
         thread.start()
-    time.sleep(chance.uniform(0.02, 0.25))  # the moment of the crash
+    wait_for_writes(writers, chance.randrange(MOST_WRITES))
+    time.sleep(chance.uniform(0, 0.01))  # the moment of the crash: anywhere in the next writes
     server.kill()
     for thread in [watcher] + writers:
         thread.join()
