@@ -145,8 +145,8 @@ condition() {
         and (.observedGeneration // \$now) == \$now)" "${@:3}"
 }
 
-# gets TYPE STATUS KIND NAME [FLAG...]: the condition comes to say so.
-gets() { eventually condition "$@" || { hub get "${@:3}" -o yaml >&2; return 1; }; }
+# gets TYPE STATUS KIND NAME [FLAG...]: the condition comes to say so, about what the object says now; kubectl is told when it does.
+gets() { eventually hub wait --for=condition="$1=$2" "${@:3}" --timeout=10s || { hub get "${@:3}" -o yaml >&2; return 1; }; }
 
 reason() { hub get "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}"; }
 message() { hub get "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].message}"; }
@@ -157,9 +157,9 @@ delivered() { gets AppliedRBACManifestWork True clusterpermission "$2" -n "$1"; 
 # refused CLUSTER PERMISSION TYPE REASON MESSAGE: the condition is False, with exactly these words.
 refused() {
     gets "$3" False clusterpermission "$2" -n "$1"
-    eventually shows "$4" reason "$3" clusterpermission "$2" -n "$1"
-    eventually shows "$5" message "$3" clusterpermission "$2" -n "$1"
+    eventually shows "$4: $5" told "$3" clusterpermission "$2" -n "$1"
 }
+told() { hub get "${@:2}" -o "jsonpath={range .status.conditions[?(@.type==\"$1\")]}{.reason}: {.message}{end}"; }
 
 # work_of CLUSTER PERMISSION: the name of the first ManifestWork of a permission, which follows from its uid.
 work_of() {

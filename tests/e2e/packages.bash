@@ -112,8 +112,10 @@ namespace_install() { IN=$1 install_of PackageInstall "${@:2}" | kubectl create 
 # holds FILTER KIND NAME [FLAG...]: the jq filter says true of the object. (jq -e is content with nothing at all.)
 holds() { [ "$(kubectl get "${@:2}" -o json | jq "$1")" = true ]; }
 
-# becomes_true CONDITION KIND NAME [FLAG...]: of the object as it is now asked for.
+# becomes_true CONDITION KIND NAME [FLAG...]: of the object as it is now asked for. kubectl is told when it does; what it leaves open is
+# whether the condition says of what generation it speaks.
 becomes_true() {
+    eventually kubectl wait --for=condition="$1" "${@:2}" --timeout=10s || { kubectl get "${@:2}" -o yaml >&2; return 1; }
     eventually holds ".metadata.generation as \$now | any(.status.conditions[]?; .type == \"$1\" and .status == \"True\"
         and .observedGeneration == \$now)" "${@:2}" || { kubectl get "${@:2}" -o yaml >&2; return 1; }
 }
@@ -124,12 +126,13 @@ installed() { becomes_true Installed "$@"; }
 reason() { kubectl get "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}"; }
 message() { kubectl get "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].message}"; }
 
+ready_of() { kubectl get "$@" -o 'jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.reason}{end}'; }
+
 # refused REASON KIND NAME [FLAG...]: it is not installed, and this is why.
 refused() {
     local why=$1
     shift
-    eventually shows "$why" reason Ready "$@" || { kubectl get "$@" -o yaml >&2; return 1; }
-    shows False kubectl get "$@" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'
+    eventually shows "False $why" ready_of "$@" || { kubectl get "$@" -o yaml >&2; return 1; }
 }
 
 # uninstall KIND NAME [FLAG...]: and wait until it is gone.
@@ -172,13 +175,14 @@ answers() {
     local resource=${path%%.*} group=''
     case $path in *.*) group=${path#*.} ;; esac
     admin_files
+    # jq takes longer to start than all of them to be answered, so their text is made without it; for curl quotes are escaped.
     for verb in "${@:4}"; do
         printf '%surl = "%s/apis/authorization.k8s.io/v1/subjectaccessreviews"\ncacert = "%s"\ncert = "%s"\nkey = "%s"\nsilent\n' \
             "$next" "$SERVER" "$CA" "$SCRATCH/admin.crt" "$SCRATCH/admin.key"
-        printf 'header = "Content-Type: application/json"\ndata = "%s"\n' "$(jq -nc --arg user "$1" --arg verb "$verb" --arg group "$group" \
-            --arg resource "$resource" --arg part "$part" --arg namespace "$3" '{apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview",
-                spec: {user: $user, groups: ["system:authenticated"], resourceAttributes: {verb: $verb, group: $group, resource: $resource,
-                subresource: $part, namespace: $namespace}}}' | sed 's/["\\]/\\&/g')"
+        printf 'header = "Content-Type: application/json"\ndata = "{%s,%s,\\"spec\\":{\\"user\\":\\"%s\\",%s,\\"resourceAttributes\\":{' \
+            '\"apiVersion\":\"authorization.k8s.io/v1\"' '\"kind\":\"SubjectAccessReview\"' "$1" '\"groups\":[\"system:authenticated\"]'
+        printf '\\"verb\\":\\"%s\\",\\"group\\":\\"%s\\",\\"resource\\":\\"%s\\",\\"subresource\\":\\"%s\\",\\"namespace\\":\\"%s\\"}}}"\n' \
+            "$verb" "$group" "$resource" "$part" "$3"
         next=$'next\n'
     done | curl -K - | jq -r '"\(.spec.resourceAttributes.verb) \(.status.allowed)"'
 }

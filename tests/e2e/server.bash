@@ -124,14 +124,16 @@ matches() {
     }
 }
 
-# eventually COMMAND...: it succeeds before we lose patience: a minute, more where the controllers of others are at work.
+# eventually COMMAND...: it succeeds before we lose patience: a minute, more where the controllers of others are at work. What takes
+# longer is asked for less often: asking is most of the work here.
 eventually() {
-    local patience=60
+    local patience=60 tries pause
     [ -z "${REEVE_KUBECONFIG-}" ] || patience=180
     local end=$((SECONDS + patience))
-    while [ $SECONDS -lt $end ]; do
+    for ((tries = 1; SECONDS < end; tries++)); do
         "$@" >/dev/null 2>&1 && return 0
-        sleep 0.05
+        printf -v pause '0.%02d' $((tries < 8 ? 5 * tries : 40))
+        sleep "$pause"
     done
     "$@"
 }
