@@ -169,19 +169,36 @@ static bool is_listed(const struct work_item *item)
     return is_written && (!item->is_refused || item->is_recorded);
 }
 
+/* What was there and is not may have gone with its owner, and our copy of that be behind. An object made for an owner that is gone
+ * would be collected. */
+static int confirm(struct visit *v, struct err *err)
+{
+    struct client_ref ref = ref_of(v, (str){0});
+    struct json now;
+    int code = client_get_metadata(v->managed, v->a, &ref, &now, err);
+    if (code < 0 && !client_is_gone(err))
+        return err_wrap(err, "look for AppliedManifestWork %.*s", STR(ref.name));
+    if (code == 0 && str_eq(object_uid(&now), object_uid(&v->applied)))
+        return 0;
+    return err_set(err, ERR_CONFLICT, "AppliedManifestWork %.*s is not the one that we know", STR(ref.name));
+}
+
 int applied_intend(struct visit *v, struct err *err)
 {
     const struct json *there = json_dig(&v->applied, "status.appliedResources");
     struct json list = json_is_arr(there) ? json_dup_top(v->a, there) : json_arr();
-    bool is_new = false;
+    bool is_new = false, is_lost = false;
     for (size_t i = 0; i < v->n; i++) {
         const struct work_item *item = &v->items[i];
-        if (item->is_done || item->is_recorded || item->is_refused || !is_listed(item))
+        if (item->is_done || item->is_refused || !is_listed(item))
+            continue;
+        is_lost |= item->is_recorded && item->report.presence != REPORT_THERE;
+        if (item->is_recorded)
             continue;
         json_push(v->a, &list, applied_entry(v->a, &item->resource, item->namespace, item->name, (str){0}));
         is_new = true;
     }
-    return is_new ? write_list(v, list, err) : 0;
+    return is_new ? write_list(v, list, err) : is_lost ? confirm(v, err) : 0; /* a write says as much */
 }
 
 /* A uid that is not known now, because nobody could ask, stays as it was. */

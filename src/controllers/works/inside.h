@@ -114,7 +114,7 @@ void applied_look(struct visit *v);
 int applied_ask(struct visit *v, struct err *err);
 /* Makes it if there is none. */
 int applied_ensure(struct visit *v, struct err *err);
-/* Names all items that may be written, before they are; no write when all are named. */
+/* Names all items that may be written, before they are; no write when all are named, but then it must be there if one of them is not. */
 int applied_intend(struct visit *v, struct err *err);
 /* What is there now: the items with their uids, then what has yet to go. */
 int applied_record(struct visit *v, const struct json *pending, struct err *err);

@@ -306,6 +306,29 @@ static void test_leaves_though_the_copy_is_behind(void **state)
     assert_false(fleet_has_work(f, "w"));
 }
 
+/* The cluster has lost all that it had, and our copy of the AppliedManifestWork is behind: nothing is made for an owner that is gone,
+ * since it would go with it. */
+static void test_makes_nothing_for_an_owner_that_is_gone(void **state)
+{
+    struct fleet *f = *state;
+    fleet_manifests(f, "w", ROLE("r", "'get'"));
+    fleet_start(f);
+    fake_fault(f->managed, &(struct fake_fault){.type = FAKE_LOST,
+                                                .method = S("GET"),
+                                                .prefix = S("/apis/" FLEET_WORK_GROUP "/v1/appliedmanifestworks?")});
+    assert_true(fake_cut_watches(f->managed, FAKE_CUT_CLEAN) > 0);
+    fleet_settle(f);
+    assert_true(fake_remove(f->managed, fleet_applied_path(f, "w")));
+    assert_true(fake_remove(f->managed, fleet_path(f, "clusterroles/r")));
+    fleet_pass(f, 10);
+    assert_false(fleet_has(f, "clusterroles/r"));
+    fake_heal(f->managed);
+    fleet_pass(f, 120);
+    struct json now = fleet_applied(f, "w"), role = fleet_get(f, "clusterroles/r");
+    assert_true(str_eq(json_get_text(&object_owners(&role)->items[0], S("uid")), object_uid(&now)));
+    assert_string_equal(fleet_condition(f, "w", "Applied"), COMPLETE);
+}
+
 static void test_one_failure_stops_no_other(void **state)
 {
     struct fleet *f = *state;
@@ -419,6 +442,7 @@ int main(void)
         T(evicts_only_with_the_hubs_word),
         T(what_another_address_left),
         T(leaves_though_the_copy_is_behind),
+        T(makes_nothing_for_an_owner_that_is_gone),
         T(one_failure_stops_no_other),
         T(namespaces_that_come_later),
         T(applied_work_deleted_by_hand),
