@@ -185,7 +185,7 @@ static int take_line(void *ctx, uint64_t offset, str line, const struct json *ob
 static int fetch_and_load(struct command *c, const struct oci_request *request, struct package_source *s,
                           struct fetch_failure *failure, struct err *err)
 {
-    static const struct fetch_failure is_wrong = {FETCH_INVALID_PACKAGE, false};
+    static const struct fetch_failure is_wrong = {.reason = FETCH_INVALID_PACKAGE};
     struct fetch_lines lines;
     struct package_loading *loading;
     *failure = is_wrong;

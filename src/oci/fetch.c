@@ -159,7 +159,7 @@ static bool is_in_store(const struct fetch_ask *ask)
 /* It does not wait, though it would have to. */
 static int busy(struct fetch_failure *failure, struct err *err)
 {
-    *failure = (struct fetch_failure){FETCH_BUSY, true};
+    *failure = (struct fetch_failure){.reason = FETCH_BUSY, .may_pass = true};
     return err_set(err, ERR_TOO_MANY_REQUESTS, "others are pulled first");
 }
 
@@ -177,7 +177,7 @@ static int enter_gate(struct pull *p, str host, struct fetch_failure *failure, s
         return 0;
     if (!is_stopped)
         return busy(failure, err);
-    *failure = (struct fetch_failure){FETCH_STOPPED, false};
+    *failure = (struct fetch_failure){.reason = FETCH_STOPPED, .may_pass = false};
     return err_set(err, ERR_GONE, "stopped");
 }
 
@@ -291,7 +291,7 @@ static int answer(struct pull *p, struct oci_digest *ret_digest, struct fetch_en
     *ret_entry = NULL;
     pthread_mutex_lock(&f->lock);
     if (f->is_stopped) {
-        *failure = (struct fetch_failure){FETCH_STOPPED, false};
+        *failure = (struct fetch_failure){.reason = FETCH_STOPPED, .may_pass = false};
         code = err_set(err, ERR_GONE, "stopped");
     } else if (is_always || !fetch_memory_get(&f->memory, p->question, &store,
                                               f->options.clock.mono_ns(f->options.clock.ctx), ret_digest)) {
@@ -349,7 +349,7 @@ int fetch_pull(struct fetcher *f, struct arena *a, const struct fetch_request *r
     failure = failure ? failure : &unwanted;
     err = err ? err : &mine;
     if (read_reference(&scratch, request->reference, &p.ask.ref, &p.ask.repository, err) < 0) {
-        *failure = (struct fetch_failure){FETCH_PULL_FAILED, false};
+        *failure = (struct fetch_failure){.reason = FETCH_PULL_FAILED, .may_pass = false};
         return err->code;
     }
     p.question = question_of(&p);

@@ -97,7 +97,8 @@ enum fetch_reason { FETCH_PULL_FAILED, FETCH_INVALID_PACKAGE, FETCH_STOPPED, FET
 
 struct fetch_failure {
     enum fetch_reason reason;
-    bool may_pass; /* trying again later makes sense without any change */
+    bool may_pass;         /* trying again later makes sense without any change */
+    enum err_code refusal; /* by a registry: ERR_UNAUTHORIZED or ERR_FORBIDDEN; 0: it was something else */
 };
 
 /* "PullFailed", "InvalidPackage"; "Stopped" and "Busy" are for nobody to see. */

@@ -75,9 +75,9 @@ static int take_output(void *ctx, str piece, struct err *err)
 
 int fetch_broken(struct fetch_failure *failure, struct err *err)
 {
-    *failure = (struct fetch_failure){FETCH_PULL_FAILED, true};
+    *failure = (struct fetch_failure){.reason = FETCH_PULL_FAILED, .may_pass = true};
     if (err->code == ERR_GONE)
-        *failure = (struct fetch_failure){FETCH_STOPPED, false};
+        *failure = (struct fetch_failure){.reason = FETCH_STOPPED, .may_pass = false};
     else
         err->code = err->code == ERR_INVALID ? ERR_INVALID : ERR_UNAVAILABLE;
     return err->code;

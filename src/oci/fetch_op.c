@@ -20,7 +20,7 @@ static int run(const char *program, const struct oci_request *request, struct li
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct buf input = {0};
-    *failure = (struct fetch_failure){FETCH_PULL_FAILED, true};
+    *failure = (struct fetch_failure){.reason = FETCH_PULL_FAILED, .may_pass = true};
     program = program ? program : child_find(&scratch, "reeve-fetch");
     if (program == NULL)
         return err_set(err, ERR_UNAVAILABLE, "reeve-fetch is not installed: it belongs beside reeve");
@@ -37,7 +37,7 @@ static int run(const char *program, const struct oci_request *request, struct li
     if (lines->state == LINES_ERROR) {
         *failure = lines->failure;
         *err = lines->error;
-        return err->code = lines->said ? lines->said : err->code;
+        return err->code = failure->refusal ? failure->refusal : err->code;
     }
     return code < 0 ? code : lines_finish(lines, err);
 }
@@ -123,7 +123,7 @@ int fetch_op_lines(const char *program, const struct oci_request *request, const
                    struct fetch_lines *ret, struct fetch_failure *failure, struct err *err)
 {
     struct keeping k = {.request = request, .reader = reader, .fd = memfd_create("reeve-package", MFD_CLOEXEC)};
-    *failure = (struct fetch_failure){FETCH_PULL_FAILED, true};
+    *failure = (struct fetch_failure){.reason = FETCH_PULL_FAILED, .may_pass = true};
     if (k.fd < 0)
         return err_set(err, ERR_IO, "make a file in memory: %m");
     lines_init(&k.lines, keep, &k);

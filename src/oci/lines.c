@@ -87,7 +87,7 @@ static int take_error(struct lines *l, const struct json *error, struct err *err
     l->failure.reason = is_invalid ? FETCH_INVALID_PACKAGE : FETCH_PULL_FAILED;
     l->failure.may_pass = json_true(json_get(error, S("retry")));
     err_set(&l->error, is_invalid ? ERR_INVALID : ERR_UNAVAILABLE, "%.*s", STR(buf_str(&text)));
-    l->said = refusal_of(json_get_text(error, S("code")));
+    l->failure.refusal = refusal_of(json_get_text(error, S("code")));
     l->state = LINES_ERROR;
     return 0;
 }

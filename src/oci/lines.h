@@ -32,7 +32,6 @@ struct lines {
     uint64_t bytes;
     struct err error; /* LINES_ERROR: what went wrong, and what that means */
     struct fetch_failure failure;
-    enum err_code said; /* the same in the words of the child: ERR_UNAUTHORIZED or ERR_FORBIDDEN; 0: anything else */
 
     /* private */
     struct buf rest;

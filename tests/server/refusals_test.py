@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from package_work import (CRDS, INSTALLS, MANAGED, RBAC, SYSTEM, Packages, condition, crd, deployment, differences,  # noqa: E402
                           files, image, is_ready, path_of, wait_for)
 from reeve_server import Server, Tap  # noqa: E402
+from registry_world import Registry, htpasswd  # noqa: E402
 
 HOME = 'team-a'
 GROUP = 'things.example.org'
@@ -216,6 +217,16 @@ class Refusals:
         self.refused('PullFailed', 'pull secret team-a/nobody', 'PackageInstall', HOME, self.add(files([MINE])),
                      imagePullSecrets=[{'name': 'nobody'}])
 
+    def locked_registry(self):
+        """Who installs learns that a Secret is missing, not only what the registry says."""
+        folder = self.packages.server.folder
+        registry = Registry(folder, htpasswd(folder, 'robot', 'top$ecret'))
+        try:
+            self.refused('PullFailed', 'no pull secret is named in spec.imagePullSecrets', 'PackageInstall', HOME,
+                         registry.host + '/acme/things:1.0')
+        finally:
+            registry.stop()
+
     def install_itself(self):
         """What the schema of the kind lets through, at least."""
         path = path_of('PackageInstall', HOME)
@@ -364,6 +375,7 @@ def main():
                 ('everything that is wrong is told at once', refusals.all_at_once),
                 ('pods that reach for the node or for other accounts', refusals.reaching_out),
                 ('images that cannot be had', refusals.pull),
+                ('a registry that wants credentials', refusals.locked_registry),
                 ('installs that make no sense', refusals.install_itself),
                 ("somebody else's objects of the same name", refusals.names),
                 ('installs of the same name in one place', refusals.namesakes),

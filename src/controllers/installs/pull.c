@@ -181,7 +181,7 @@ static int pull_one(struct installs *s, struct arena *a, const struct fetch_requ
         return code;
     code = packages_load(s, result.entry, identity, result.digest, ret, err);
     if (code < 0)
-        *failure = (struct fetch_failure){FETCH_INVALID_PACKAGE, code == ERR_IO};
+        *failure = (struct fetch_failure){.reason = FETCH_INVALID_PACKAGE, .may_pass = code == ERR_IO};
     return code;
 }
 
@@ -207,7 +207,7 @@ static const struct package *find_running(struct installs *s, struct arena *a, c
 static void pull_wanted(struct installs *s, struct arena *a, const struct plan_install *asked, struct pull *p)
 {
     struct fetch_request request = request_of(asked);
-    struct fetch_failure failure = {FETCH_PULL_FAILED, true};
+    struct fetch_failure failure = {.reason = FETCH_PULL_FAILED, .may_pass = true};
     struct err err;
     if (read_auths(s, a, asked, &request, &err) == 0 &&
         pull_one(s, a, &request, asked->image, &p->wanted, &failure, &err) == 0)
@@ -217,7 +217,10 @@ static void pull_wanted(struct installs *s, struct arena *a, const struct plan_i
      * tells us. A package that is wrong stays wrong. */
     p->may_pass = failure.may_pass || failure.reason == FETCH_PULL_FAILED;
     p->reason = str_dup(&p->arena, str_of(fetch_reason_name(failure.reason)));
-    p->message = str_dup(&p->arena, str_of(err.msg));
+    /* Registries do not know of Secrets, but that is where somebody has to look. */
+    p->message = failure.refusal && request.n_auths == 0
+                     ? str_fmt(&p->arena, "%s; no pull secret is named in spec.imagePullSecrets", err.msg)
+                     : str_dup(&p->arena, str_of(err.msg));
 }
 
 /* It was accepted before: it takes part in its family from now on, whatever becomes of what is asked for. */
