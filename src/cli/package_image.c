@@ -3,6 +3,8 @@
  * reeve-fetch; here it is told how far it has come. The digest is the only line on standard output. */
 #include "cli/package.h"
 
+#include "base/shell.h"
+#include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "oci/fetch_op.h"
@@ -12,6 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { DIGITS_TOLD = 12 };
 
@@ -69,6 +72,18 @@ static int make_parents(struct arena *a, str path, struct err *err)
     return 0;
 }
 
+/* Before anything was built the store itself is missing, which reeve-fetch can only tell as a folder that is not there. */
+static int check_store(struct moving *m, struct err *err)
+{
+    if (access(str_cstr(&m->command.arena, m->request.store), F_OK) == 0)
+        return 0;
+    return err_set(err, ERR_NOT_FOUND,
+                   "%.*s is not in the local store: there is none at %.*s yet. This begins one:\n"
+                   "  %s package build DIRECTORY --tag %.*s",
+                   STR(m->request.reference), STR(m->request.store), help_program(),
+                   STR(shell_word(&m->command.arena, m->request.reference)));
+}
+
 static int prepare(struct moving *m, enum oci_op op, struct oci_reference *ret, struct err *err)
 {
     struct oci_request told = m->request;
@@ -79,7 +94,7 @@ static int prepare(struct moving *m, enum oci_op op, struct oci_reference *ret, 
     m->request.op = op;
     m->request.reference = told.reference;
     m->request.directory = told.directory;
-    return op == OCI_PUSH ? 0 : make_parents(&m->command.arena, m->request.store, err);
+    return op == OCI_PUSH ? check_store(m, err) : make_parents(&m->command.arena, m->request.store, err);
 }
 
 /* number: of the signal that was the reason, or 0. What was written on the way to an image is of no use to anybody: the image is

@@ -273,6 +273,7 @@ json.dump(yaml.safe_load(sys.stdin), sys.stdout)' | jq -S .)
     run -0 package pull "$REGISTRY/acme/moved:1" --store pulled -q
     [ "${#lines[@]}" -eq 1 ]
     golden push-nothing push "$REGISTRY/acme/nothing:1"
+    golden push-no-store push acme/blog:1.0 --store "$SCRATCH/none"
     golden pull-nothing pull "$REGISTRY/acme/nothing:1"
 }
 
