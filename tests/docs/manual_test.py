@@ -14,6 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import document  # noqa: E402
+import machine  # noqa: E402
 from session import MachineSession  # noqa: E402
 
 # What the examples take for granted.
@@ -94,4 +95,4 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(machine.run(main))

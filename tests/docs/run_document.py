@@ -14,6 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import document  # noqa: E402
+import machine  # noqa: E402
 from session import MachineSession, Session, Trouble  # noqa: E402
 
 
@@ -108,4 +109,4 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(machine.run(main))
