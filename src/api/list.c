@@ -58,6 +58,14 @@ static void remember(struct list *l, const struct store_item *item)
     buf_add_str(&l->last_name, item->name);
 }
 
+/* How many objects there are behind the n of this page, at which the walk stands. Those of one revision are counted once, for the first
+ * page; each page tells the next what is left. */
+static int64_t count_rest(const struct list *l, struct store_list *walk, int64_t n, struct err *err)
+{
+    int64_t left = l->args.from.left;
+    return left > n ? left - n : store_list_rest(walk, err);
+}
+
 /* Where the page ends, by the keys alone. */
 static int plan(struct list *l, struct err *err)
 {
@@ -70,7 +78,7 @@ static int plan(struct list *l, struct err *err)
         if (++n == l->args.limit)
             remember(l, &item);
     if (code > 0)
-        l->remaining = store_list_rest(walk, err);
+        l->remaining = count_rest(l, walk, n, err);
     store_list_close(walk);
     l->has_more = code > 0 && l->remaining > 0;
     if (code > 0 && l->remaining < 0)
@@ -142,7 +150,7 @@ static int next(struct list *l, struct store_item *ret, struct err *err)
             l->has_more = true;
             if (!read_options_select_all(&l->args.options))
                 return 0;
-            int64_t rest = store_list_rest(l->walk, err);
+            int64_t rest = count_rest(l, l->walk, l->count + 1, err);
             l->remaining = 1 + rest;
             return rest < 0 ? (int)rest : 0;
         }
@@ -213,7 +221,12 @@ static struct json list_metadata(struct list *l)
     struct json revision = json_str(str_fmt(a, "%llu", (unsigned long long)l->args.at));
     str token = {0};
     if (l->has_more) {
-        struct page_token t = {(int64_t)l->args.at, buf_str(&l->last_namespace), buf_str(&l->last_name)};
+        struct page_token t = {
+            .revision = (int64_t)l->args.at,
+            .namespace = buf_str(&l->last_namespace),
+            .name = buf_str(&l->last_name),
+            .left = l->remaining > 0 ? l->remaining : 0,
+        };
         token = page_token_format(a, &t, l->args.options.all_namespaces);
     }
     if (!l->is_custom)

@@ -53,6 +53,8 @@ str page_token_format(struct arena *a, const struct page_token *t, bool with_nam
     buf_add_char(&key, '\0'); /* the smallest key behind it */
     buf_fmt(&text, "{\"v\":\"%.*s\",\"rv\":%lld,\"start\":", STR(token_version), (long long)t->revision);
     json_encode_str(&text, buf_str(&key));
+    if (t->left > 0)
+        buf_fmt(&text, ",\"left\":%lld", (long long)t->left);
     buf_add_char(&text, '}');
     return url_encode(a, buf_str(&text));
 }
@@ -101,6 +103,13 @@ static int take_fields(const struct json *token, str *ret_version, int64_t *ret_
     return take_text(token, "start", ret_start, err);
 }
 
+/* Tokens of others have none. */
+static int64_t left_of(const struct json *token)
+{
+    const struct json *left = json_get(token, S("left"));
+    return json_type(left) == JSON_INT && left->i > 0 ? left->i : 0;
+}
+
 /* The key in its parts. One that path tricks could hide in, or that no page ends with, is none of ours. */
 static bool split_key(str start, bool with_namespace, struct page_token *ret)
 {
@@ -133,6 +142,7 @@ int page_token_parse(struct arena *a, str text, bool with_namespace, struct page
     code = take_fields(&token, &version, &ret->revision, &start, err);
     if (code < 0)
         return code;
+    ret->left = left_of(&token);
     if (!str_eq(version, token_version))
         return err_set(err, ERR_BAD_REQUEST,
                        "continue key is not valid: server does not recognize this encoded version %.*s", STR(version));

@@ -117,6 +117,7 @@ static void refuse_expired(struct api_request *r, const struct list_args *args)
           "now may show up in the list."));
     struct page_token rest = args->from;
     rest.revision = -1;
+    rest.left = 0; /* of another revision */
     struct json metadata = json_obj_sized(r->arena, 1);
     json_add(r->arena, &metadata, S("continue"),
              json_str(page_token_format(r->arena, &rest, args->options.all_namespaces)));

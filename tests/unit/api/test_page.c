@@ -61,6 +61,30 @@ static void test_round_trips(void **state)
     round_trip(&a, (str){0}, S("<\"\\>?"), false);
 }
 
+/* What is left was counted for the page before; a token of others, or one that somebody made up, has no such number. */
+static void test_left(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t want;
+    } rows[] = {
+        {"{\"v\":\"meta.k8s.io/v1\",\"rv\":7,\"start\":\"a\\u0000\",\"left\":41000}", 41000},
+        {"{\"v\":\"meta.k8s.io/v1\",\"rv\":7,\"start\":\"a\\u0000\"}", 0},
+        {"{\"v\":\"meta.k8s.io/v1\",\"rv\":7,\"start\":\"a\\u0000\",\"left\":-3}", 0},
+        {"{\"v\":\"meta.k8s.io/v1\",\"rv\":7,\"start\":\"a\\u0000\",\"left\":\"many\"}", 0},
+        {"{\"v\":\"meta.k8s.io/v1\",\"rv\":7,\"start\":\"a\\u0000\",\"left\":1e30}", 0},
+    };
+    struct arena a ARENA_SCOPE = {0};
+    struct page_token t = {.revision = 7, .name = S("a"), .left = 12}, back;
+    struct err err;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(page_token_parse(&a, encode(&a, rows[i].text), false, &back, &err), 0);
+        assert_int_equal(back.left, rows[i].want);
+    }
+    assert_int_equal(page_token_parse(&a, page_token_format(&a, &t, false), false, &back, &err), 0);
+    assert_int_equal(back.left, 12);
+}
+
 static void test_slash_of_other_servers(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
@@ -127,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_format),
         cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_left),
         cmocka_unit_test(test_slash_of_other_servers),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_not_base64),
