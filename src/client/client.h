@@ -38,6 +38,7 @@ struct client_answer {
     str content_type;
     int64_t retry_after_ns; /* as the server wishes; 0: it does not say */
     str body;               /* empty when the listener took it in pieces */
+    struct buf *collected;  /* what has the body, for a listener that takes it away; NULL: it can only be looked at */
     const struct err *err;  /* with status 0: why */
     bool can_retry;         /* with status 0: the server surely has not acted on the request */
 };

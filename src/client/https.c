@@ -82,6 +82,7 @@ static void tell(struct transport_call *call)
     loop_timer_cancel(t->loop, &call->timer);
     list_remove(call);
     call->answer.body = buf_str(&call->body);
+    call->answer.collected = &call->body;
     call->listener.end(call->ctx, &call->answer);
     call_free(call);
 }

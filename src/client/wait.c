@@ -108,6 +108,17 @@ static bool try_again(struct wait *w, const struct client_answer *answer)
     return true;
 }
 
+/* A page of a list is some megabyte: it is not copied where it need not be. */
+static void take_body(struct client_reply *reply, const struct client_answer *answer)
+{
+    if (answer->collected && reply->body.p == NULL) {
+        reply->body = *answer->collected;
+        *answer->collected = (struct buf){0};
+    } else {
+        buf_add_str(&reply->body, answer->body);
+    }
+}
+
 static void on_end(void *ctx, const struct client_answer *answer)
 {
     struct wait *w = ctx;
@@ -116,7 +127,7 @@ static void on_end(void *ctx, const struct client_answer *answer)
     if (try_again(w, answer))
         return;
     w->reply->status = answer->status;
-    buf_add_str(&w->reply->body, answer->body);
+    take_body(w->reply, answer);
     if (answer->status == 0)
         *w->err = *answer->err;
     finish(w);
