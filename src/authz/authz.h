@@ -72,6 +72,10 @@ struct authz_subject {
     str namespace; /* of a ServiceAccount; that of the binding when the subject names none */
 };
 
+/* A subject as it stands in a binding of this namespace, and the user or group it acts as. False when it can apply to nobody. */
+bool authz_subject_read(struct arena *a, const struct json *subject, str binding_namespace, struct authz_subject *ret,
+                        str *ret_acts_as);
+
 struct authz_binding; /* opaque: gives its subjects away one by one */
 
 /* One binding, seen as a way to rules. Valid until the index changes. */

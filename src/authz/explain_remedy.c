@@ -193,6 +193,25 @@ static bool is_taken(const struct authz_index *ix, const struct explain_remedy *
            (!r->role && authz_get_role(ix, r->role_kind, r->namespace, name));
 }
 
+/* Whom a binding would be for: the user, or else the first group. */
+static struct authz_subject subject_of(const struct authz_identity *who)
+{
+    struct authz_subject subject = explain_subject(who->user);
+    strs_each(who->groups, group)
+    {
+        if (subject.name.n == 0)
+            subject = (struct authz_subject){AUTHZ_GROUP, *group, {0}};
+    }
+    return subject;
+}
+
+str explain_binding_prefix(struct arena *a, const struct authz_identity *who)
+{
+    struct buf b = {.arena = a};
+    add_plainly(&b, subject_of(who).name);
+    return buf_str(&b);
+}
+
 /* "bob-edit", "bob-delete-pods"; numbered until it is free. */
 static str free_name(struct arena *a, const struct authz_index *ix, const struct explain_remedy *r,
                      const struct authz_attributes *what)
@@ -224,13 +243,8 @@ struct explain_remedy explain_remedy_find(struct arena *a, const struct authz_in
         .role_kind = namespaced ? AUTHZ_ROLE : AUTHZ_CLUSTER_ROLE,
         .binding_kind = namespaced ? AUTHZ_ROLE_BINDING : AUTHZ_CLUSTER_ROLE_BINDING,
         .namespace = namespaced ? e->what.namespace : (str){0},
-        .subject = explain_subject(e->who.user),
+        .subject = subject_of(&e->who),
     };
-    strs_each(e->who.groups, group)
-    {
-        if (remedy.subject.name.n == 0)
-            remedy.subject = (struct authz_subject){AUTHZ_GROUP, *group, {0}};
-    }
     remedy.binding_name = free_name(a, ix, &remedy, &e->what);
     remedy.role_name = remedy.role ? remedy.role->name : remedy.binding_name;
     return remedy;

@@ -226,32 +226,25 @@ static bool delete_binding(struct authz_index *ix, const struct scope *scope, st
     return true;
 }
 
-/* A subject that can apply to somebody: what it is called, and as whom it acts. */
-struct member {
-    enum authz_subject_kind kind;
-    str user; /* or group */
-    size_t namespace;
-};
-
-static bool read_subject(struct arena *a, const struct json *subject, str binding_namespace, struct member *ret)
+bool authz_subject_read(struct arena *a, const struct json *subject, str binding_namespace, struct authz_subject *ret,
+                        str *ret_acts_as)
 {
     str kind = json_get_text(subject, S("kind")), name = json_get_text(subject, S("name"));
     const struct json *own = json_get(subject, S("namespace"));
-    str namespace = json_get_text(subject, S("namespace"));
     if (name.n == 0 || !(json_is_null(own) || json_is_str(own)))
         return false;
-    *ret = (struct member){.user = name};
+    *ret = (struct authz_subject){.kind = AUTHZ_USER, .name = name};
+    *ret_acts_as = name;
     if (str_eq(kind, S("User")))
         return true;
     ret->kind = AUTHZ_GROUP;
     if (str_eq(kind, S("Group")))
         return true;
     ret->kind = AUTHZ_SERVICE_ACCOUNT;
-    namespace = namespace.n ? namespace : binding_namespace;
-    if (!str_eq(kind, S("ServiceAccount")) || namespace.n == 0 || namespace.n >> 29)
+    ret->namespace = json_text(own).n ? json_text(own) : binding_namespace;
+    if (!str_eq(kind, S("ServiceAccount")) || ret->namespace.n == 0 || ret->namespace.n >> 29)
         return false;
-    ret->namespace = namespace.n;
-    ret->user = authz_subject_user(a, &(struct authz_subject){AUTHZ_SERVICE_ACCOUNT, name, namespace});
+    *ret_acts_as = authz_subject_user(a, ret);
     return true;
 }
 
@@ -266,6 +259,11 @@ static struct place *place_of_ref(struct authz_index *ix, const struct json *obj
     return get_place(ix, AUTHZ_UNKNOWN, (str){0}, kind);
 }
 
+struct member {
+    struct authz_subject subject;
+    str acts_as;
+};
+
 static int put_binding(struct authz_index *ix, enum authz_kind kind, const struct json *object, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
@@ -277,7 +275,7 @@ static int put_binding(struct authz_index *ix, enum authz_kind kind, const struc
     size_t n = 0;
     json_each_item(subjects, subject)
     {
-        n += read_subject(&scratch, subject, namespace, &members[n]);
+        n += authz_subject_read(&scratch, subject, namespace, &members[n].subject, &members[n].acts_as);
     }
     struct scope *scope = index_ref_scope(ix, namespace);
     size_t head = offsetof(struct authz_binding, links) + n * sizeof(struct link);
@@ -290,9 +288,9 @@ static int put_binding(struct authz_index *ix, enum authz_kind kind, const struc
     table_add(&ix->bindings, &b->node);
     for (size_t i = 0; i < n; i++) {
         b->links[i].index = (uint32_t)i;
-        b->links[i].kind = members[i].kind;
-        b->links[i].namespace = (uint32_t)members[i].namespace;
-        index_add_link(ix, &b->links[i], members[i].kind == AUTHZ_GROUP, members[i].user);
+        b->links[i].kind = members[i].subject.kind;
+        b->links[i].namespace = (uint32_t)members[i].subject.namespace.n;
+        index_add_link(ix, &b->links[i], members[i].subject.kind == AUTHZ_GROUP, members[i].acts_as);
     }
     return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rights.h"
 
+#include "object/object.h"
+
 static const struct client_resource kinds[] = {
     [AUTHZ_ROLE] = CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "roles", "Role", true),
     [AUTHZ_CLUSTER_ROLE] = CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false),
@@ -9,11 +11,12 @@ static const struct client_resource kinds[] = {
         CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false),
 };
 
-enum { PAGE = 4000 }; /* objects: some 3 MB. Small pages cost the server more than the objects on them */
+enum { PAGE = 1000 }; /* objects: half a megabyte, which stays in the cache of a processor while it is read */
 
 /* One list on its way into the index. */
 struct loading {
     struct authz_index *index;
+    struct explain_keep *keep; /* of bindings; NULL: all are kept */
     enum authz_kind kind;
     bool has_begun;
 };
@@ -62,15 +65,20 @@ static void begin(void *ctx)
     {
         authz_index_delete(l->index, l->kind, place->namespace, place->name);
     }
+    if (l->keep)
+        explain_keep_begin(l->keep);
     l->has_begun = true;
 }
 
-/* A malformed one grants nothing, on the server as here. */
+/* A malformed one grants nothing, on the server as here. What is not kept may have been, from a list before. */
 static int put(void *ctx, const struct json *item, struct err *err)
 {
     struct loading *l = ctx;
     (void)err;
-    (void)authz_index_put(l->index, item, NULL);
+    if (l->keep == NULL || explain_keeps(l->keep, l->index, item))
+        (void)authz_index_put(l->index, item, NULL);
+    else
+        (void)authz_index_delete(l->index, l->kind, object_namespace(item), object_name(item));
     return 0;
 }
 
@@ -85,10 +93,11 @@ static void need(struct command *c, enum authz_kind kind, str namespace)
                                            .namespace = r->namespaced ? namespace : (str){0}});
 }
 
-static int load(struct command *c, enum authz_kind kind, str namespace, struct authz_index *index, struct err *err)
+static int load(struct command *c, enum authz_kind kind, str namespace, const struct rights *r, struct err *err)
 {
     static const struct client_taker taker = {begin, put};
-    struct loading loading = {.index = index, .kind = kind};
+    bool is_binding = kind == AUTHZ_ROLE_BINDING || kind == AUTHZ_CLUSTER_ROLE_BINDING;
+    struct loading loading = {.index = r->index, .keep = is_binding ? r->keep : NULL, .kind = kind};
     struct client_ref ref = {.resource = &kinds[kind], .namespace = kinds[kind].namespaced ? namespace : (str){0}};
     struct client_list_options options = {.limit = PAGE};
     return client_list_each(c->session.client, &ref, &options, &taker, &loading, err);
@@ -106,7 +115,7 @@ int rights_load_kinds(struct command *c, unsigned which, str namespace, struct r
             need(c, order[i], namespace);
     for (size_t i = 0; code == 0 && i < sizeof order / sizeof *order; i++)
         if (which >> order[i] & 1)
-            code = load(c, order[i], namespace, r->index, err);
+            code = load(c, order[i], namespace, r, err);
     if (code < 0)
         return err_wrap(err, "read roles and bindings");
     return 0;

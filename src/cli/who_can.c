@@ -136,11 +136,12 @@ static void print_document(struct command *c, const struct question *q, const st
 /* ---- The command. ---- */
 
 /* What is in no namespace is granted by the kinds of the cluster alone. */
-static int load(struct command *c, const struct question *q, struct rights *ret, struct err *err)
+static int load(struct command *c, const struct question *q, struct rights *r, struct err *err)
 {
-    if (q->what.namespace.n || q->everywhere)
-        return rights_load(c, q->what.namespace, ret, err);
-    return rights_load_kinds(c, 1U << AUTHZ_CLUSTER_ROLE | 1U << AUTHZ_CLUSTER_ROLE_BINDING, (str){0}, ret, err);
+    unsigned wide = 1U << AUTHZ_CLUSTER_ROLE | 1U << AUTHZ_CLUSTER_ROLE_BINDING;
+    unsigned narrow = 1U << AUTHZ_ROLE | 1U << AUTHZ_ROLE_BINDING;
+    bool is_wide = q->what.namespace.n == 0 && !q->everywhere;
+    return rights_load_kinds(c, is_wide ? wide : wide | narrow, q->what.namespace, r, err);
 }
 
 static void print(struct command *c, const struct options *o, const struct question *q,
@@ -164,7 +165,8 @@ static void print(struct command *c, const struct options *o, const struct quest
 static int answer(struct command *c, const struct options *o, char **words)
 {
     struct question q = {0};
-    struct rights rights = {0};
+    struct explain_keep keep = {.what = &q.what};
+    struct rights rights = {.keep = &keep};
     struct err err = {0};
     if (command_connect(c, &err) < 0)
         return command_fail(c, &err);
@@ -176,6 +178,7 @@ static int answer(struct command *c, const struct options *o, char **words)
         print(c, o, &q, &holders);
     }
     rights_done(&rights);
+    explain_keep_done(&keep);
     return code;
 }
 

@@ -147,7 +147,8 @@ static int explain_own(struct command *c, const struct question *q, struct right
 static int answer(struct command *c, const struct options *o, char **words)
 {
     struct question q = {0};
-    struct rights rights = {0};
+    struct explain_keep keep = {.what = &q.what, .who = &q.who};
+    struct rights rights = {.keep = &keep};
     struct why why = {0};
     struct err err = {0}, own = {0};
     if (command_connect(c, &err) < 0)
@@ -163,6 +164,7 @@ static int answer(struct command *c, const struct options *o, char **words)
     else
         code = command_fail(c, &err);
     rights_done(&rights);
+    explain_keep_done(&keep);
     return code ? code : why.e.decision.allowed ? WHY_YES : WHY_NO;
 }
 

@@ -8,10 +8,11 @@
  * "when rules-for USER": what a SelfSubjectRulesReview answers.
  * "when matrix USER VERB,VERB TYPE,TYPE": resources x verbs; "names" means some objects only. The rules that the user has must
  *     tell the same by themselves, but for system:masters.
- * expect: the explanation.
+ * expect: the explanation. Where only those bindings were kept that matter to the question (explain_keep.h), it must be the same.
  */
-#include "authz/explain.h"
+#include "authz/explain_keep.h"
 #include "cases/questions.h"
+#include "object/object.h"
 
 enum { MAX_WORDS = 5 };
 
@@ -140,9 +141,34 @@ static str answer(struct case_file *c, const struct authz_index *ix, const struc
     return buf_str(&b);
 }
 
+/* Roles first, then the bindings that matter, as commands read them. */
+static struct authz_index *keep(struct case_file *c, const json_vec *objects, const struct case_section *when)
+{
+    struct question q = parse(c->arena, when->args);
+    bool is_who_can = str_eq(q.words[0], S("who-can"));
+    if (!is_who_can && !str_eq(q.words[0], S("why")) && !str_eq(q.words[0], S("fix")))
+        return NULL;
+    str type = q.words[is_who_can ? 2 : 3];
+    struct authz_attributes w =
+        what(&q, q.words[is_who_can ? 1 : 2], str_has_prefix(type, S("?")) ? str_from(type, 1) : type);
+    struct authz_identity id = who(&q);
+    struct explain_keep k = {.what = &w, .who = is_who_can ? NULL : &id};
+    struct authz_index *ix = authz_index_new_growing();
+    explain_keep_begin(&k);
+    for (int round = 0; round < 2; round++)
+        vec_each(objects, object)
+        {
+            bool is_binding = str_has_suffix(object_kind(object), S("Binding"));
+            if (is_binding == (round == 1) && (!is_binding || explain_keeps(&k, ix, object)))
+                (void)authz_index_put(ix, object, NULL);
+        }
+    explain_keep_done(&k);
+    return ix;
+}
+
 static void run(struct case_file *c)
 {
-    questions_run(c, answer);
+    questions_run(c, answer, keep);
 }
 
 int main(int argc, char **argv)

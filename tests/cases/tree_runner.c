@@ -75,7 +75,7 @@ static str answer(struct case_file *c, const struct authz_index *ix, const struc
 
 static void run(struct case_file *c)
 {
-    questions_run(c, answer);
+    questions_run(c, answer, NULL);
 }
 
 int main(int argc, char **argv)
