@@ -14,9 +14,12 @@ struct holder {
 
 struct census {
     struct explain_sources *sources;
-    struct arena scratch;
+    struct arena scratch; /* of one binding */
+    struct arena order;   /* of met */
     struct map users, groups; /* holders by user or group name */
     VEC(struct holder *) holders;
+    VEC(struct holder *) met; /* of each subject of each binding that allows, in the order of the first pass… */
+    size_t at;                /* …and where the second pass is in it, which so need not look them up again */
     bool everywhere;
     bool is_counted; /* the second pass */
 };
@@ -38,6 +41,15 @@ static struct holder *holder_of(struct census *c, const struct authz_subject *su
     return h;
 }
 
+static struct holder *meet(struct census *c, const struct authz_subject *subject)
+{
+    if (c->is_counted)
+        return c->met.p[c->at++];
+    struct holder *h = holder_of(c, subject);
+    *vec_push(&c->order, &c->met) = h;
+    return h;
+}
+
 static bool reaches(const struct census *c, const struct authz_grant *grant)
 {
     const struct authz_attributes *what = c->sources->what;
@@ -55,7 +67,7 @@ static bool count_binding(void *ctx, const struct authz_grant *grant)
     size_t n = authz_binding_subjects(grant->binding);
     for (size_t i = 0; i < n; i++) {
         struct authz_subject subject = authz_binding_subject(grant->binding, i);
-        struct holder *h = holder_of(c, &subject);
+        struct holder *h = meet(c, &subject);
         if (h->newest == grant->binding)
             continue;
         h->newest = grant->binding;
@@ -117,6 +129,7 @@ static struct explain_holders finish(struct census *c)
     if (n > 1)
         qsort(list, n, sizeof *list, by_subject);
     arena_done(&c->scratch);
+    arena_done(&c->order);
     map_done(&c->users);
     map_done(&c->groups);
     return (struct explain_holders){list, n};

@@ -30,12 +30,19 @@ struct table {
     VEC(struct table_cell) cells; /* row by row; the first row has the names of the columns */
 };
 
-/* Makes room for so many rows, for tables that may be large. */
-void cli_table_reserve(struct table *t, size_t rows);
 /* As many cells as there are columns. What a terminal would obey is shown instead. */
 void cli_table_add(struct table *t, const str *cells);
 void cli_table_add_cells(struct table *t, const struct table_cell *cells);
 /* No spaces at the end of a line. */
 void cli_table_print(struct buf *b, const struct table *t);
-/* The same on standard output, piece by piece: for tables that are large. */
-void cli_table_output(const struct table *t);
+
+/* Rows that are not kept, for tables that may be large. */
+struct table_rows {
+    void (*begin)(void *ctx); /* the first row comes next */
+    /* The cells of the next row, zero before; false behind the last. scratch: of this row alone. */
+    bool (*next)(void *ctx, struct arena *scratch, struct table_cell *cells);
+    void *ctx;
+};
+
+/* The table on standard output, with these rows behind its own. Goes through them twice: first to measure. */
+void cli_table_output(const struct table *t, const struct table_rows *rows);

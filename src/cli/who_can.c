@@ -50,25 +50,54 @@ static str role_of(struct arena *a, const struct authz_grant *g)
     return g->role_kind == AUTHZ_ROLE ? str_fmt(a, "Role/%.*s", STR(g->role_name)) : g->role_name;
 }
 
-static void add_path(struct table *t, const struct explain_holder *h, const struct explain_path *path)
+static void fill_cells(struct arena *a, const struct explain_holder *h, const struct explain_path *path,
+                       struct table_cell *cells)
 {
-    struct arena *a = t->arena;
     const struct authz_grant *g = path ? &path->grant : NULL;
     bool is_wide = !g || g->kind == AUTHZ_CLUSTER_ROLE_BINDING;
-    struct table_cell cells[COLUMNS_WIDE] = {
-        [COLUMN_KIND] = {.text = authz_subject_kind_name(h->subject.kind)},
-        [COLUMN_NAME] = {.text = authz_subject_name(a, &h->subject), .style = STYLE_NAME},
-        [COLUMN_SCOPE] = {.text = is_wide ? S("cluster") : g->namespace, .style = is_wide ? STYLE_WARN : STYLE_PLAIN},
-        [COLUMN_BINDING] = {.text = g ? g->name : S("-")},
-        [COLUMN_ROLE] = {.text = g ? role_of(a, g) : S("-")},
-        [COLUMN_SOURCE] = {.text = S("-")},
-        [COLUMN_PACKAGE] = {.text = S("-")},
-    };
-    if (g && t->columns == COLUMNS_WIDE) {
-        cells[COLUMN_SOURCE].text = sources_of(a, path, false);
-        cells[COLUMN_PACKAGE].text = sources_of(a, path, true);
+    cells[COLUMN_KIND].text = authz_subject_kind_name(h->subject.kind);
+    cells[COLUMN_NAME] = (struct table_cell){.text = authz_subject_name(a, &h->subject), .style = STYLE_NAME};
+    cells[COLUMN_SCOPE] = (struct table_cell){.text = is_wide ? S("cluster") : g->namespace,
+                                              .style = is_wide ? STYLE_WARN : STYLE_PLAIN};
+    cells[COLUMN_BINDING].text = g ? g->name : S("-");
+    cells[COLUMN_ROLE].text = g ? role_of(a, g) : S("-");
+}
+
+/* A row for each path of each holder; the masters have one more, without a path. */
+struct rows {
+    const struct explain_holders *holders;
+    bool is_wide;
+    size_t holder, path; /* the next */
+    bool has_told;       /* of a master */
+};
+
+static void begin_rows(void *ctx)
+{
+    struct rows *r = ctx;
+    r->holder = r->path = 0;
+    r->has_told = false;
+}
+
+static bool next_row(void *ctx, struct arena *a, struct table_cell *cells)
+{
+    struct rows *r = ctx;
+    const struct explain_holder *h = r->holders->list + r->holder, *end = r->holders->list + r->holders->n;
+    for (; h < end && r->path == h->n_paths && (r->has_told || !h->is_master); h++) {
+        r->holder++;
+        r->path = 0;
+        r->has_told = false;
     }
-    cli_table_add_cells(t, cells);
+    if (h == end)
+        return false;
+    bool is_told = h->is_master && !r->has_told;
+    const struct explain_path *path = is_told ? NULL : &h->paths[r->path++];
+    r->has_told = r->has_told || is_told;
+    fill_cells(a, h, path, cells);
+    if (r->is_wide) {
+        cells[COLUMN_SOURCE].text = path ? sources_of(a, path, false) : S("-");
+        cells[COLUMN_PACKAGE].text = path ? sources_of(a, path, true) : S("-");
+    }
+    return true;
 }
 
 static void print_table(struct command *c, const struct explain_holders *holders, bool is_wide)
@@ -79,19 +108,9 @@ static void print_table(struct command *c, const struct explain_holders *holders
                       .columns = is_wide ? COLUMNS_WIDE : COLUMNS,
                       .width = is_wide ? 0 : term_room(&c->term),
                       .term = &c->term};
-    size_t rows = 2; /* names, and the masters */
-    for (size_t i = 0; i < holders->n; i++)
-        rows += holders->list[i].n_paths;
-    cli_table_reserve(&t, rows);
+    struct rows rows = {.holders = holders, .is_wide = is_wide};
     cli_table_add(&t, names);
-    for (size_t i = 0; i < holders->n; i++) {
-        const struct explain_holder *h = &holders->list[i];
-        if (h->is_master)
-            add_path(&t, h, NULL);
-        for (size_t k = 0; k < h->n_paths; k++)
-            add_path(&t, h, &h->paths[k]);
-    }
-    cli_table_output(&t);
+    cli_table_output(&t, &(struct table_rows){begin_rows, next_row, &rows});
 }
 
 /* ---- For programs. ---- */
