@@ -3,7 +3,11 @@
 
 #include "cli/visible.h"
 
-enum { MAX_SHOWN = 20, MAX_UNBOUND = 3 }; /* of paths, and of the sources of each; and of roles that nothing binds */
+enum {
+    MAX_SHOWN = 20,  /* of paths, and of the sources of each */
+    MAX_UNBOUND = 3, /* of roles that nothing binds */
+    MAX_VIA = 8,     /* of roles between one that is bound and a source: how long such chains are is up to the cluster */
+};
 
 /* ---- Trees. ---- */
 
@@ -67,7 +71,7 @@ static void draw_line(struct buf *b, struct drawing *d, const struct branch *bra
     term_add_wrapped(b, d->term, &wrap, branch->text);
 }
 
-/* lead: the lines from further up. */
+/* lead: the lines from further up. Never deep: what is drawn has a limit (MAX_VIA). */
 static void draw_below(struct buf *b, struct drawing *d, const struct branch *branch, str lead)
 {
     const struct term_lines *lines = term_lines(d->term);
@@ -146,13 +150,22 @@ static void grow_detail(struct drawing *d, struct branch *up, const struct rule 
 
 /* ---- Yes. ---- */
 
-static void grow_source(struct drawing *d, struct branch *role, const struct explain_source *s)
+/* Of a long chain the beginning, and how much of it is missing before its end. */
+static struct branch *grow_via(struct drawing *d, struct branch *role, struct strs via)
 {
     struct branch *at = role;
-    strs_each(s->via, name)
-    {
-        at = grow_role(d, at, AUTHZ_CLUSTER_ROLE, *name, NULL);
-    }
+    for (size_t i = 0; i < via.n && i < MAX_VIA; i++)
+        at = grow_role(d, at, AUTHZ_CLUSTER_ROLE, via.p[i], NULL);
+    if (via.n <= MAX_VIA)
+        return at;
+    str dots = term_lines(d->term)->dots;
+    return grow_text(
+        d, at, str_cstr(&d->arena, str_fmt(&d->arena, "%.*s %zu more in between", STR(dots), via.n - MAX_VIA)));
+}
+
+static void grow_source(struct drawing *d, struct branch *role, const struct explain_source *s)
+{
+    struct branch *at = grow_via(d, role, s->via);
     at = grow_role(d, at, AUTHZ_CLUSTER_ROLE, s->role->name, NULL);
     grow_detail(d, at, s->rule, s->selector);
     grow_package(d, at, s->package);

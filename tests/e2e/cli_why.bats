@@ -167,3 +167,28 @@ fixes() {
     run -2 why $'\xff' use widgets
     run -3 why ann use widgets --kubeconfig "$SCRATCH/none"
 }
+
+@test "a long chain of aggregated roles is drawn from its beginning, with its end" {
+    chain=$(for i in $(seq -w 1 40); do
+        printf '%s\n' --- '{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole,' \
+            " metadata: {name: chain-$i, labels: {example.com/chain: \"$i\"}}," \
+            " aggregationRule: {clusterRoleSelectors: [{matchLabels: {example.com/chain: \"$(printf %02d $((10#$i + 1)))\"}}]}}"
+    done)
+    kubectl apply -f - <<YAML
+$chain
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: chain-end, labels: {example.com/chain: "41"}}
+rules: [{apiGroups: [acme.example.com], resources: [widgets], verbs: [wind]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: chain}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: chain-01}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: zoe}]
+YAML
+    eventually kubectl auth can-i wind widgets -n shop --as zoe
+    golden why/yes-long-chain.txt why zoe wind widgets -n shop
+    LOCALE=C golden why/yes-long-chain-ascii.txt why zoe wind widgets -n shop
+}
