@@ -3,14 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
+#define SECOND INT64_C(1000000000)
 enum { CHUNK = 65536 };
 
 /* In folders of $PATH that are named as a whole: what is found by "." depends on where somebody stands. */
@@ -60,11 +65,35 @@ static int start(const char *program, int input, int output, pid_t *ret, struct 
     return errno ? err_set(err, ERR_IO, "cannot run %s: %m", program) : 0;
 }
 
+static int64_t now(void)
+{
+    return clock_system.mono_ns(clock_system.ctx);
+}
+
+/* Until there is something to read, or the child of a pidfd has ended. */
+static int await(int fd, int64_t end_at, struct err *err)
+{
+    for (;;) {
+        int64_t left = end_at - now();
+        struct timespec time = {left / SECOND, left % SECOND};
+        struct pollfd one = {.fd = fd, .events = POLLIN};
+        if (left <= 0)
+            return err_set(err, ERR_TIMEOUT, "dot took too long for the picture and was ended");
+        int n = ppoll(&one, 1, &time, NULL);
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return err_set(err, ERR_IO, "cannot wait for dot: %m");
+    }
+}
+
 /* All that it prints. */
-static int read_all(struct arena *a, int fd, str *ret, struct err *err)
+static int read_all(struct arena *a, int fd, int64_t end_at, str *ret, struct err *err)
 {
     struct buf text = {.arena = a};
     for (;;) {
+        if (await(fd, end_at, err) < 0)
+            return err->code;
         buf_grow(&text, CHUNK);
         ssize_t n = read(fd, text.p + text.n, CHUNK);
         if (n < 0 && errno == EINTR)
@@ -80,9 +109,23 @@ static int read_all(struct arena *a, int fd, str *ret, struct err *err)
     }
 }
 
-static int finish(pid_t child, int code, struct err *err)
+/* It may have closed its output and stay. */
+static int await_end(pid_t child, int64_t end_at, struct err *err)
+{
+    int fd = (int)syscall(SYS_pidfd_open, child, 0);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot wait for dot: %m");
+    int code = await(fd, end_at, err);
+    (void)close(fd);
+    return code;
+}
+
+/* code: what became of reading it. */
+static int finish(pid_t child, int code, int64_t end_at, struct err *err)
 {
     int status;
+    if (code == 0)
+        code = await_end(child, end_at, err);
     if (code < 0)
         (void)kill(child, SIGKILL);
     while (waitpid(child, &status, 0) < 0)
@@ -93,7 +136,7 @@ static int finish(pid_t child, int code, struct err *err)
     return code;
 }
 
-static int draw(struct arena *a, const char *program, int input, str *ret, struct err *err)
+static int draw(struct arena *a, const char *program, int input, int64_t end_at, str *ret, struct err *err)
 {
     int ends[2];
     pid_t child;
@@ -102,12 +145,12 @@ static int draw(struct arena *a, const char *program, int input, str *ret, struc
     int code = start(program, input, ends[1], &child, err);
     (void)close(ends[1]);
     if (code == 0)
-        code = finish(child, read_all(a, ends[0], ret, err), err);
+        code = finish(child, read_all(a, ends[0], end_at, ret, err), end_at, err);
     (void)close(ends[0]);
     return code;
 }
 
-int graphviz_draw(struct arena *a, str dot, str *ret, struct err *err)
+int graphviz_draw(struct arena *a, str dot, int64_t limit_ns, str *ret, struct err *err)
 {
     const char *program = find_program(a);
     if (!program)
@@ -116,7 +159,7 @@ int graphviz_draw(struct arena *a, str dot, str *ret, struct err *err)
     if (input < 0)
         return input;
     str svg;
-    int code = draw(a, program, input, &svg, err);
+    int code = draw(a, program, input, now() + limit_ns, &svg, err);
     (void)close(input);
     if (code == 0)
         *ret = svg;

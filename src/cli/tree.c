@@ -78,6 +78,8 @@ static int load(struct command *c, str word, struct rights *r, struct tree_graph
 
 /* ---- How it is shown. ---- */
 
+#define DRAWING_NS (60 * INT64_C(1000000000)) /* for Graphviz, whose time grows much faster than what it draws */
+
 /* Without Graphviz there is still what it would have been given, or a page without the picture. */
 static int print_picture(struct command *c, const struct tree_view *view, enum form form)
 {
@@ -85,7 +87,7 @@ static int print_picture(struct command *c, const struct tree_view *view, enum f
     struct err err;
     str svg = {0};
     tree_dot(&dot, view);
-    int code = graphviz_draw(&c->arena, buf_str(&dot), &svg, &err);
+    int code = graphviz_draw(&c->arena, buf_str(&dot), DRAWING_NS, &svg, &err);
     if (code < 0 && code != ERR_NOT_FOUND)
         return command_fail(c, &err);
     if (form == FORM_HTML) {
