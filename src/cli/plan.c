@@ -69,7 +69,7 @@ static int apply_source(struct planning *p, struct err *err)
 }
 
 /* ---- The digest of a directory: it must be packed for that, which takes longer than all else, and is done only when there is something
- * to compare it with. ---- */
+ * to compare it with. What there is, the server has told before the directory is opened, so that it is read once. ---- */
 
 /* Whether a package was named after its digest, because nobody gave it a version. */
 static bool has_version_of_digest(const struct package *package)
@@ -79,12 +79,12 @@ static bool has_version_of_digest(const struct package *package)
     return str_has_prefix(hex, package->version);
 }
 
-static bool is_family_installed(const struct planning *p)
+static bool is_family_installed(const struct planning *p, str family)
 {
     vec_each(&p->world.list, it)
     {
         str installed = json_text(json_dig(&it->object, "status.installedPackage"));
-        if (installed.n && str_eq(rival_family(p->a, installed), p->source.package->family))
+        if (installed.n && str_eq(rival_family(p->a, installed), family))
             return true;
     }
     return false;
@@ -99,16 +99,17 @@ static int open_packed(struct planning *p, struct err *err)
 
 static int open_package(struct planning *p, struct err *err)
 {
-    p->images.is_quick = true;
+    str name = p->tag.n ? p->tag : package_directory_name(p->a, p->what); /* of a directory, which is all that can be quick */
+    p->images.is_quick = !is_family_installed(p, rival_family(p->a, name));
     int code = package_source_open(p->c, &p->images, p->what, p->tag, &p->source, err);
-    return code == 0 && p->source.is_directory && has_version_of_digest(p->source.package) ? open_packed(p, err) : code;
+    bool is_nameless = code == 0 && p->source.is_directory && has_version_of_digest(p->source.package);
+    return is_nameless && p->images.is_quick ? open_packed(p, err) : code;
 }
 
-/* Once it is known what runs. */
+/* Once it is known what runs, which may be of another family. */
 static int find_digest(struct planning *p, struct err *err)
 {
-    bool is_compared = p->running.digest.n || is_family_installed(p);
-    return p->source.is_directory && p->images.is_quick && is_compared ? open_packed(p, err) : 0;
+    return p->source.is_directory && p->images.is_quick && p->running.digest.n ? open_packed(p, err) : 0;
 }
 
 static void carry(struct findings *to, const struct findings *from)
@@ -181,16 +182,25 @@ static int tell(struct planning *p, const struct err *err)
     return err->code == ERR_BAD_REQUEST ? command_misused(p->c, "%s", err->msg) : command_fail(p->c, err);
 }
 
+static int see_server(struct planning *p, struct err *err)
+{
+    if (!p->is_offline && command_connect(p->c, err) < 0)
+        return err->code;
+    return planning_see_world(p, err);
+}
+
+/* Of a package that makes no sense and a server that does not answer, the package is told of: it is what the command is about. */
 static int run(struct planning *p)
 {
-    struct err err;
+    struct err err, unseen;
+    int seen = see_server(p, &unseen);
     if (open_package(p, &err) < 0)
         return tell(p, &err);
     decide_scope(p);
-    if (!p->is_offline && command_connect(p->c, &err) < 0)
-        return fail(p, &err);
-    if (planning_see_world(p, &err) < 0)
-        return fail(p, &err);
+    if (seen == 0)
+        seen = planning_check_seen(p, &unseen);
+    if (seen < 0)
+        return fail(p, &unseen);
     if (make(p, &err) < 0)
         return tell(p, &err);
     if (p->findings.list.n == 0)

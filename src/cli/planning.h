@@ -33,6 +33,15 @@ struct planning_install {
     struct json object;
 };
 
+enum { PLANNING_LANES = 4 }; /* kinds of installs */
+
+/* A kind of installs that may not be listed, not even in the namespace. */
+struct planning_refusal {
+    bool is_refused;
+    str namespace; /* that was asked for last */
+    struct err err;
+};
+
 struct planning_world {
     bool is_known;                     /* a server was asked; else nothing is installed */
     VEC(struct plan_crd) crds;         /* by group and name */
@@ -41,6 +50,7 @@ struct planning_world {
     VEC(struct planning_install) list; /* the installs that could be seen */
     bool has_kinds;                    /* the kinds of installs are served */
     struct buf unseen;                 /* those that could not be listed everywhere: "packageinstalls, …" */
+    struct planning_refusal refusals[PLANNING_LANES];
 };
 
 /* ---- What changes. ---- */
@@ -121,7 +131,10 @@ struct planning {
 
 void planning_note(struct planning *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Needs nothing of the package. */
 int planning_see_world(struct planning *p, struct err *err);
+/* Once it is known of which kind the install is to be: whether that kind may be listed. A note on those that are not. */
+int planning_check_seen(struct planning *p, struct err *err);
 /* install, self, asked, running (without the old package). ERR_BAD_REQUEST for a name that cannot be one. */
 int planning_find_place(struct planning *p, struct err *err);
 /* Findings about others in the same place and of the same family; running.old and others. */

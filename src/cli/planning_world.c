@@ -142,8 +142,10 @@ struct lane {
     struct client_resource resource;
 };
 
-static struct lane lane_of(const struct dialect *dialect, bool is_cluster)
+static struct lane lane_at(size_t i)
 {
+    const struct dialect *dialect = i < 2 ? &dialect_packages : &dialect_stacks;
+    bool is_cluster = i % 2 == 1;
     const struct dialect_kind *kind = &dialect->install[is_cluster];
     return (struct lane){
         dialect, is_cluster, {dialect->group, dialect->version, kind->plural, kind->kind, !is_cluster}};
@@ -160,26 +162,21 @@ static void miss(struct planning *p, const struct lane *l)
 }
 
 /* Everywhere, or where one may look. What is missing matters only for what it would have told. */
-static int see_installs(struct planning *p, const struct lane *l, struct err *err)
+static int see_installs(struct planning *p, const struct lane *l, struct planning_refusal *refusal, struct err *err)
 {
     struct client_ref ref = {.resource = &l->resource};
     struct json items;
     int code = client_list(p->c->session.client, p->a, &ref, NULL, &items, NULL, err);
+    if (code == ERR_FORBIDDEN)
+        miss(p, l);
     if (code == ERR_FORBIDDEN && !l->is_cluster) {
         ref.namespace = command_namespace(p->c);
-        miss(p, l);
         code = client_list(p->c->session.client, p->a, &ref, NULL, &items, NULL, err);
     }
-    if (code == ERR_FORBIDDEN && !is_own(p, l)) {
-        if (l->is_cluster)
-            miss(p, l);
+    if (code == ERR_FORBIDDEN) {
+        *refusal = (struct planning_refusal){true, ref.namespace, *err};
         return 0;
     }
-    if (code == ERR_FORBIDDEN)
-        command_needs(p->c, (struct command_need){.verb = "list",
-                                                  .group = l->resource.group,
-                                                  .resource = l->resource.plural,
-                                                  .namespace = ref.namespace});
     if (code < 0)
         return code == ERR_NOT_FOUND ? 0 : err_wrap(err, "list %.*s", STR(l->resource.plural));
     p->world.has_kinds = true;
@@ -187,6 +184,25 @@ static int see_installs(struct planning *p, const struct lane *l, struct err *er
     {
         *vec_push(p->a, &p->world.list) = (struct planning_install){l->dialect, l->is_cluster, *item};
     }
+    return 0;
+}
+
+int planning_check_seen(struct planning *p, struct err *err)
+{
+    for (size_t i = 0; i < PLANNING_LANES; i++) {
+        const struct planning_refusal *refusal = &p->world.refusals[i];
+        struct lane l = lane_at(i);
+        if (!refusal->is_refused || !is_own(p, &l))
+            continue;
+        command_needs(p->c, (struct command_need){.verb = "list",
+                                                  .group = l.resource.group,
+                                                  .resource = l.resource.plural,
+                                                  .namespace = refusal->namespace});
+        *err = refusal->err;
+        return err_wrap(err, "list %.*s", STR(l.resource.plural));
+    }
+    if (p->world.unseen.n)
+        planning_note(p, "what is installed elsewhere: you may not list all %.*s", STR(buf_str(&p->world.unseen)));
     return 0;
 }
 
@@ -252,11 +268,9 @@ int planning_see_world(struct planning *p, struct err *err)
     p->world.is_known = true;
     p->world.unseen.arena = p->a;
     int code = see_crds(p, err);
-    for (int i = 0; code == 0 && i < 4; i++) {
-        struct lane l = lane_of(i < 2 ? &dialect_packages : &dialect_stacks, i % 2 == 1);
-        code = see_installs(p, &l, err);
+    for (size_t i = 0; code == 0 && i < PLANNING_LANES; i++) {
+        struct lane l = lane_at(i);
+        code = see_installs(p, &l, &p->world.refusals[i], err);
     }
-    if (p->world.unseen.n)
-        planning_note(p, "what is installed elsewhere: you may not list all %.*s", STR(buf_str(&p->world.unseen)));
     return code;
 }

@@ -174,6 +174,16 @@ JSON
     { plan ./wordpress -n bare --tag acme/another:1.1 -o json || true; } | jq -e '.package | .name == "another" and (has("digest") | not)'
 }
 
+# A reeve whose reeve-fetch takes note of each call: one for the directory, one for the image that is installed.
+@test "a directory is read once, whatever it is compared with" {
+    mkdir "$SCRATCH/once"
+    cp "$REEVE" "$SCRATCH/once/reeve"
+    printf '#!/bin/sh\necho call >>%q\nexec %q "$@"\n' "$SCRATCH/calls" "${REEVE%/*}/reeve-fetch" >"$SCRATCH/once/reeve-fetch"
+    chmod +x "$SCRATCH/once/reeve-fetch"
+    REEVE=$SCRATCH/once/reeve golden upgrade-directory ./wordpress -n app-team-1 --tag wordpressinc/wordpress:1.1
+    [ "$(wc -l <"$SCRATCH/calls")" -eq 2 ]
+}
+
 @test "the administrator of a namespace may not see everything, and is told what" {
     golden upgrade-jane wordpressinc/wordpress:1.1 -n app-team-1 --as jane
 }
