@@ -58,8 +58,8 @@ static bool look_at_subjects(const struct explain_keep *k, const struct json *bi
         str acts_as;
         if (!authz_subject_read(&scratch, item, namespace, &subject, &acts_as))
             continue;
-        is_asker = is_asker || (subject.kind == AUTHZ_GROUP ? strs_have(k->who->groups, acts_as)
-                                                            : str_eq(k->who->user, acts_as));
+        is_asker = is_asker ||
+                   (subject.kind == AUTHZ_GROUP ? strs_have(k->who->groups, acts_as) : str_eq(k->who->user, acts_as));
         ret_kinds->to_accounts |= subject.kind == AUTHZ_SERVICE_ACCOUNT;
         ret_kinds->to_people |= subject.kind != AUTHZ_SERVICE_ACCOUNT;
     }

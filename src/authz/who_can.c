@@ -14,8 +14,8 @@ struct holder {
 
 struct census {
     struct explain_sources *sources;
-    struct arena scratch; /* of one binding */
-    struct arena order;   /* of met */
+    struct arena scratch;     /* of one binding */
+    struct arena order;       /* of met */
     struct map users, groups; /* holders by user or group name */
     VEC(struct holder *) holders;
     VEC(struct holder *) met; /* of each subject of each binding that allows, in the order of the first pass… */

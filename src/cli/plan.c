@@ -99,7 +99,8 @@ static int open_packed(struct planning *p, struct err *err)
 
 static int open_package(struct planning *p, struct err *err)
 {
-    str name = p->tag.n ? p->tag : package_directory_name(p->a, p->what); /* of a directory, which is all that can be quick */
+    str name =
+        p->tag.n ? p->tag : package_directory_name(p->a, p->what); /* of a directory, which is all that can be quick */
     p->images.is_quick = !is_family_installed(p, rival_family(p->a, name));
     int code = package_source_open(p->c, &p->images, p->what, p->tag, &p->source, err);
     bool is_nameless = code == 0 && p->source.is_directory && has_version_of_digest(p->source.package);

@@ -57,8 +57,8 @@ static void fill_cells(struct arena *a, const struct explain_holder *h, const st
     bool is_wide = !g || g->kind == AUTHZ_CLUSTER_ROLE_BINDING;
     cells[COLUMN_KIND].text = authz_subject_kind_name(h->subject.kind);
     cells[COLUMN_NAME] = (struct table_cell){.text = authz_subject_name(a, &h->subject), .style = STYLE_NAME};
-    cells[COLUMN_SCOPE] = (struct table_cell){.text = is_wide ? S("cluster") : g->namespace,
-                                              .style = is_wide ? STYLE_WARN : STYLE_PLAIN};
+    cells[COLUMN_SCOPE] =
+        (struct table_cell){.text = is_wide ? S("cluster") : g->namespace, .style = is_wide ? STYLE_WARN : STYLE_PLAIN};
     cells[COLUMN_BINDING].text = g ? g->name : S("-");
     cells[COLUMN_ROLE].text = g ? role_of(a, g) : S("-");
 }

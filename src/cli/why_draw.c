@@ -6,7 +6,7 @@
 enum {
     MAX_SHOWN = 20,  /* of paths, and of the sources of each */
     MAX_UNBOUND = 3, /* of roles that nothing binds */
-    MAX_VIA = 8,     /* of roles between one that is bound and a source: how long such chains are is up to the cluster */
+    MAX_VIA = 8, /* of roles between one that is bound and a source: how long such chains are is up to the cluster */
 };
 
 /* ---- Trees. ---- */
@@ -159,8 +159,8 @@ static struct branch *grow_via(struct drawing *d, struct branch *role, struct st
     if (via.n <= MAX_VIA)
         return at;
     str dots = term_lines(d->term)->dots;
-    return grow_text(
-        d, at, str_cstr(&d->arena, str_fmt(&d->arena, "%.*s %zu more in between", STR(dots), via.n - MAX_VIA)));
+    return grow_text(d, at,
+                     str_cstr(&d->arena, str_fmt(&d->arena, "%.*s %zu more in between", STR(dots), via.n - MAX_VIA)));
 }
 
 static void grow_source(struct drawing *d, struct branch *role, const struct explain_source *s)

@@ -149,12 +149,9 @@ static void test_not_base64(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_format),
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_left),
-        cmocka_unit_test(test_slash_of_other_servers),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_not_base64),
+        cmocka_unit_test(test_format),   cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_left),     cmocka_unit_test(test_slash_of_other_servers),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_not_base64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
