@@ -97,8 +97,9 @@ enum fetch_reason { FETCH_PULL_FAILED, FETCH_INVALID_PACKAGE, FETCH_STOPPED, FET
 
 struct fetch_failure {
     enum fetch_reason reason;
-    bool may_pass;         /* trying again later makes sense without any change */
-    enum err_code refusal; /* by a registry: ERR_UNAUTHORIZED or ERR_FORBIDDEN; 0: it was something else */
+    bool may_pass; /* trying again later makes sense without any change */
+    /* ERR_UNAUTHORIZED: the registry wants (other) credentials. ERR_FORBIDDEN: we do not trust it, or do not go there. 0: something else. */
+    enum err_code refusal;
 };
 
 /* "PullFailed", "InvalidPackage"; "Stopped" and "Busy" are for nobody to see. */

@@ -2,8 +2,9 @@
 /* What: a registry that speaks the distribution API, version 2: images as a source, and pushing them. Runs inside reeve-fetch.
  * Owns: connections, and tokens it was given.
  * Threads: one.
- * Errors: ERR_NOT_FOUND, ERR_UNAUTHORIZED, ERR_FORBIDDEN as the registry answered; ERR_UNAVAILABLE, ERR_TIMEOUT and
- *         ERR_TOO_MANY_REQUESTS for what may pass by itself; ERR_TOO_LARGE; ERR_BAD_REQUEST for answers that make no sense. Texts
+ * Errors: ERR_NOT_FOUND; ERR_UNAUTHORIZED when the registry answers 401 or 403: it wants (other) credentials; ERR_FORBIDDEN for
+ *         places we do not go to and certificates we do not trust; ERR_UNAVAILABLE, ERR_TIMEOUT and ERR_TOO_MANY_REQUESTS for
+ *         what may pass by itself; ERR_TOO_LARGE; ERR_BAD_REQUEST for answers that make no sense. Texts
  *         name host and status, and what the registry said, in printable characters; never a credential.
  *
  * Where it goes: https only, plain http only on this machine (localhost, 127.x.x.x and ::1 without a mirror that says https, but

@@ -68,13 +68,13 @@ class Refusals:
         found.pop((INSTALLS[kind][0], INSTALLS[kind][1], home, name), None)
         return found
 
-    def refused(self, reason, words, kind, home, package, name='refused', **spec):
+    def refused(self, reason, words, kind, home, package, name='refused', unsaid=(), **spec):
         """It is, for this reason, which is told in words; nothing changed, and the install can be deleted at once."""
         key = (kind, home, name)
         before = self.store(key)
         self.packages.install(*key, package, **spec)
         try:
-            self.check_refusal(key, reason, (words,) if isinstance(words, str) else words)
+            self.check_refusal(key, reason, (words,) if isinstance(words, str) else words, unsaid)
             changed = differences(before, self.store(key))
             assert not changed, '\n'.join(changed)
         finally:
@@ -82,7 +82,7 @@ class Refusals:
         changed = differences(before, self.store(key))
         assert not changed, '\n'.join(changed)
 
-    def check_refusal(self, key, reason, words):
+    def check_refusal(self, key, reason, words, unsaid=()):
         it = self.packages.wait(*key, lambda it: condition(it, 'Synced')['status'] == 'False', 'never refused')
         for kind in ('Synced', 'Installed', 'Ready'):
             told = condition(it, kind)
@@ -90,6 +90,7 @@ class Refusals:
             assert told['observedGeneration'] == it['metadata']['generation']
         message = condition(it, 'Synced')['message']
         assert all(word in message for word in words), message
+        assert not any(word in message for word in unsaid), message
         print('# %s: %s' % (reason, message[:200].replace('\n', '; ')))
         assert 'installedPackage' not in it['status'] and 'finalizers' not in it['metadata'], it
 
@@ -226,6 +227,11 @@ class Refusals:
                          registry.host + '/acme/things:1.0')
         finally:
             registry.stop()
+
+    def forbidden_registry(self):
+        """No Secret helps there, so none is spoken of."""
+        self.refused('PullFailed', 'is at an address that may not be connected to', 'PackageInstall', HOME,
+                     '169.254.1.1/acme/things:1.0', unsaid=['pull secret'])
 
     def install_itself(self):
         """What the schema of the kind lets through, at least."""
@@ -376,6 +382,7 @@ def main():
                 ('pods that reach for the node or for other accounts', refusals.reaching_out),
                 ('images that cannot be had', refusals.pull),
                 ('a registry that wants credentials', refusals.locked_registry),
+                ('a registry where we do not go', refusals.forbidden_registry),
                 ('installs that make no sense', refusals.install_itself),
                 ("somebody else's objects of the same name", refusals.names),
                 ('installs of the same name in one place', refusals.namesakes),

@@ -218,7 +218,7 @@ static void pull_wanted(struct installs *s, struct arena *a, const struct plan_i
     p->may_pass = failure.may_pass || failure.reason == FETCH_PULL_FAILED;
     p->reason = str_dup(&p->arena, str_of(fetch_reason_name(failure.reason)));
     /* Registries do not know of Secrets, but that is where somebody has to look. */
-    p->message = failure.refusal && request.n_auths == 0
+    p->message = failure.refusal == ERR_UNAUTHORIZED && request.n_auths == 0
                      ? str_fmt(&p->arena, "%s; no pull secret is named in spec.imagePullSecrets", err.msg)
                      : str_dup(&p->arena, str_of(err.msg));
 }
