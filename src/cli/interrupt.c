@@ -13,12 +13,20 @@ void interrupt_hold(struct interrupt *i)
     (void)pthread_sigmask(SIG_BLOCK, &all, &i->before);
 }
 
+/* A shell that puts a command into the background of a script makes it ignore Ctrl-C; a descriptor would tell it all the same. */
+static void add(sigset_t *set, int number)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        sigaddset(set, number);
+}
+
 void interrupt_open(struct interrupt *i)
 {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
+    add(&set, SIGINT);
+    add(&set, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, &set, &i->before);
     i->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -16,7 +16,7 @@ struct interrupt {
 
 /* Signals wait. For what takes no time. */
 void interrupt_hold(struct interrupt *i);
-/* SIGINT and SIGTERM can be read from fd. For what takes long. */
+/* SIGINT and SIGTERM can be read from fd, but for what the process ignores. For what takes long. */
 void interrupt_open(struct interrupt *i);
 /* Takes the one that has come; its number, or 0. */
 int interrupt_take(struct interrupt *i);

@@ -65,7 +65,7 @@ class Interrupts:
     def tests(self):
         yield from (('Ctrl-C: ' + name.replace('_', ' '), getattr(self, name)) for name in (
             'while_a_server_is_silent', 'while_a_registry_is_silent', 'in_the_middle_of_a_layer', 'in_the_middle_of_a_build',
-            'until_a_cluster_is_accepted'))
+            'in_the_background_of_a_script', 'until_a_cluster_is_accepted'))
 
     def finishes(self, command, *flags):
         done = self.world.do(command, *flags)
@@ -136,6 +136,19 @@ class Interrupts:
         self.world.cover('package build', 'Ctrl-C')
         done = self.world.run(*words)
         assert done.code == 0, done
+
+    def in_the_background_of_a_script(self):
+        """There a shell lets commands ignore Ctrl-C, which is meant for others. SIGTERM is meant for it."""
+        with socket.create_server(('127.0.0.1', 0)) as silent:
+            silent.settimeout(PATIENCE)
+            words = ('package', 'pull', '127.0.0.1:%d/acme/blog:1' % silent.getsockname()[1], '--store', self.world.path('background'))
+            process = subprocess.Popen(['sh', '-c', 'trap "" INT; exec "$0" "$@"', self.world.reeve, *words], env=self.world.env,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            with silent.accept()[0]:
+                process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGTERM)
+                said = process.communicate(timeout=PATIENCE)[1]
+        assert process.returncode == 128 + signal.SIGTERM and not SANITIZER.search(said), (process.returncode, said)
 
     def until_a_cluster_is_accepted(self):
         """Nobody accepts it yet: there are no controllers. What was asked for stays; the credential is written whole, or not at all."""
