@@ -237,6 +237,23 @@ static void count_grants(struct plan_grants grants, size_t *ret, size_t *ret_wid
     }
 }
 
+/* What the account of the package gains: each right once, however many bindings give it, and none that the package gives it, too. */
+static struct rules waiting_rules(const struct planning *p)
+{
+    struct rule_set all = {.arena = p->a};
+    struct rules own = {0};
+    vec_each(&p->waiting, it) rules_each(it->rules, rule)
+    {
+        (void)rule_set_add(&all, rule);
+    }
+    for (size_t i = 0; i < p->after.n; i++)
+        if (p->after.p[i].who == PLAN_CONTROLLER && p->after.p[i].is_cluster_wide)
+            own = p->after.p[i].rules;
+    struct rules gained = rules_added(p->a, own, rules_normal(p->a, rule_set_rules(&all)), NULL);
+    rule_set_done(&all);
+    return gained;
+}
+
 struct planning_count planning_count(const struct planning *p)
 {
     struct planning_count c = {0};
@@ -246,9 +263,10 @@ struct planning_count planning_count(const struct planning *p)
     count_grants(p->losses, &c.lost, &ignored, &who);
     for (enum plan_subject k = PLAN_ADMIN; k <= PLAN_VIEW; k++)
         c.by_bindings += planning_gains_everywhere(p, k) ? count_rights(gain_of(p, k)->rules) : 0;
-    vec_each(&p->waiting, it) c.by_bindings += count_rights(it->rules);
+    size_t waiting = count_rights(waiting_rules(p));
+    c.by_bindings += waiting;
     c.wide += c.by_bindings;
-    c.accounts = who & 1U << PLAN_CONTROLLER ? 1 : 0;
+    c.accounts = who & 1U << PLAN_CONTROLLER || waiting ? 1 : 0;
     for (int k = PLAN_ADMIN; k <= PLAN_VIEW; k++)
         c.personas += who >> k & 1U;
     return c;

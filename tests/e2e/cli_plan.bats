@@ -130,6 +130,7 @@ is_as_planned() {
     kubectl create clusterrole waiting --verb=get --resource=pods
     kubectl create rolebinding waiting -n app-team-1 --clusterrole=waiting --serviceaccount=app-team-1:wordpress
     kubectl create clusterrolebinding waiting --clusterrole=waiting --group=system:serviceaccounts:app-team-1
+    kubectl create clusterrolebinding again --clusterrole=waiting --serviceaccount=app-team-1:wordpress # the same right: counted once
     kubectl create rolebinding elsewhere -n bare --clusterrole=crossplane:ns:app-team-1:admin --user=nomad
     kubectl create -f - <<'JSON'
 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "hidden", "namespace": "app-team-1"},
@@ -138,6 +139,7 @@ is_as_planned() {
 JSON
     golden namespace-waiting wordpressinc/wordpress:1.0 -n app-team-1
     kubectl delete clusterrole,clusterrolebinding waiting
+    kubectl delete clusterrolebinding again
     kubectl delete rolebinding waiting hidden -n app-team-1
     kubectl delete rolebinding elsewhere -n bare
 }
