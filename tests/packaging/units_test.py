@@ -113,7 +113,8 @@ def the_control_plane_works(server):
 
 
 def nobody_to_tell_is_no_reason_not_to_serve():
-    for path, why in (('/nonexistent/notify', 'cannot write to NOTIFY_SOCKET'), ('relative', 'neither an absolute path nor')):
+    for path, why in (('/nonexistent/notify', 'cannot write to NOTIFY_SOCKET'), ('relative', 'neither an absolute path nor'),
+                      ('/' + 'x' * 200, 'longer than names of sockets')):
         server = Server(REEVE)
         try:
             server.start(lambda path=path: os.environ.update(NOTIFY_SOCKET=path))
