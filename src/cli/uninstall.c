@@ -226,6 +226,12 @@ static bool is_held_back(const struct leaving *l)
     return l->state.stand == INSTALLS_IN_USE && cli_installs_now() - l->wait.began >= patience;
 }
 
+/* When there is no time left to look again, the status of before is what is known; unless we have just asked for what it advises. */
+static bool is_in_the_way(const struct leaving *l)
+{
+    return l->state.stand == INSTALLS_IN_USE && !l->u->deletes_instances;
+}
+
 static int wait_on(struct leaving *l)
 {
     struct err err;
@@ -240,7 +246,7 @@ static int wait_on(struct leaving *l)
             return command_fail(&l->u->c, &err);
         case INSTALLS_LATE:
             show(l);
-            return is_held_back(l) ? tell_in_use(l) : tell_late(l);
+            return is_held_back(l) || is_in_the_way(l) ? tell_in_use(l) : tell_late(l);
         case INSTALLS_LOOKED:
             if (!str_eq(object_uid(&l->wait.object), object_uid(&l->u->object)))
                 return tell_gone(l); /* another has its name already */

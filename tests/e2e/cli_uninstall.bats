@@ -42,6 +42,13 @@ It goes on by itself when they are gone. Either delete them, or have them delete
     run -0 kubectl get clusterrole package:wordpressinc:wordpress:1.1:admin
 }
 
+@test "whoever asks again, and soon gives up, is told the same" {
+    run -1 reeve uninstall wordpress -n app-team-1 --as jane --timeout 1s
+    says 'reeve uninstall: PackageInstall app-team-1/wordpress is in use, still there: 1 wordpressinstances (1 in app-team-1)
+It goes on by itself when they are gone. Either delete them, or have them deleted:
+  reeve uninstall wordpress -n app-team-1 --as jane --delete-instances'
+}
+
 @test "meanwhile it cannot be installed anew" {
     run -1 reeve install wordpressinc/wordpress:1.1 -n app-team-1 --wait
     says 'reeve install: PackageInstall app-team-1/wordpress is being uninstalled; see how that goes on:
