@@ -84,6 +84,13 @@ static int refuse_family(struct install *i, str there, struct err *err)
                    STR(cli_install_command(i, i->package, &i->target)));
 }
 
+static const char *way_of(str from, str to)
+{
+    if (!package_version_is_numbered(from) || !package_version_is_numbered(to))
+        return "Change";
+    return package_version_compare(from, to) < 0 ? "Upgrade" : "Downgrade";
+}
+
 static int check_family(struct install *i, const struct json *now, struct err *err)
 {
     struct arena *a = &i->c.arena;
@@ -97,13 +104,12 @@ static int check_family(struct install *i, const struct json *now, struct err *e
         return 0;
     str version = json_text(json_dig(now, "status.version"));
     str from = version.n ? version : was.version;
-    int order = package_version_compare(from, is.version);
     if (str_eq(json_text(json_dig(now, "status.installedPackage")), i->package))
         i->change = str_fmt(a, "Back to %.*s", STR(is.version));
-    else if (order == 0)
+    else if (str_eq(from, is.version))
         i->change = str_fmt(a, "Change from %.*s to %.*s", STR(there), STR(i->package));
     else
-        i->change = str_fmt(a, "%s from %.*s to %.*s", order < 0 ? "Upgrade" : "Downgrade", STR(from), STR(is.version));
+        i->change = str_fmt(a, "%s from %.*s to %.*s", way_of(from, is.version), STR(from), STR(is.version));
     return 0;
 }
 

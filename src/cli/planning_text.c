@@ -57,6 +57,13 @@ static const char *plural(size_t n)
 
 /* ---- What it is about. ---- */
 
+static const char *way_of(str from, str to)
+{
+    if (!package_version_is_numbered(from) || !package_version_is_numbered(to))
+        return "a change";
+    return package_version_compare(from, to) < 0 ? "an upgrade" : "a downgrade";
+}
+
 static void say_change(struct printing *s)
 {
     const struct planning *p = s->p;
@@ -72,7 +79,7 @@ static void say_change(struct printing *s)
             str_eq(r->digest, package->digest) ? "as installed" : "from another image than what is installed");
     else
         say(s, 2, STYLE_PLAIN, "version %.*s %s %.*s, %s", STR(r->version), arrow(s), STR(package->version),
-            package_version_compare(r->version, package->version) < 0 ? "an upgrade" : "a downgrade");
+            way_of(r->version, package->version));
 }
 
 static void print_head(struct printing *s)

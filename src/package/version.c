@@ -73,6 +73,14 @@ static str core_of(str version, str *ret_pre, bool *ret_has_pre)
     return *ret_has_pre ? core : version;
 }
 
+bool package_version_is_numbered(str version)
+{
+    str pre;
+    bool has_pre;
+    str core = core_of(version, &pre, &has_pre);
+    return is_number(next_part(&core));
+}
+
 int package_version_compare(str l, str r)
 {
     str l_pre, r_pre;

@@ -11,3 +11,7 @@
  * is skipped, missing numbers count as 0: v1.2 is 1.2.0; 1.0.0-rc.2 < 1.0.0-rc.10 < 1.0.0); words come behind numbers.
  * What is equal by that is told apart by its bytes, so 0 is answered for equal texts only. */
 int package_version_compare(str l, str r);
+
+/* It begins with a number, as 1.2.0 and v3 do. Of other texts (latest, a digest) the order is one, but says nothing about newer and
+ * older. */
+bool package_version_is_numbered(str version);

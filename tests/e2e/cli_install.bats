@@ -76,6 +76,12 @@ Downgrade from 1.1 to 1.0.'
     says 'packageinstall.packages.crossplane.io/wordpress configured'
 }
 
+@test "to a version without a number it is neither an upgrade nor a downgrade" {
+    run -0 reeve install wordpressinc/wordpress -n app-team-1 --dry-run=server
+    says 'packageinstall.packages.crossplane.io/wordpress configured (server dry run)
+Change from 1.0 to latest.'
+}
+
 @test "another package of that name is refused, with both ways to have it" {
     run -1 reeve install acme/tool:1.0 -n app-team-1 --name wordpress
     says 'reeve install: PackageInstall app-team-1/wordpress is another package: wordpressinc/wordpress:1.0

@@ -61,6 +61,18 @@ static void known_versions_are_in_order(void **state)
         }
 }
 
+static void some_texts_are_no_numbered_versions(void **state)
+{
+    static const char *const numbered[] = {"1", "v2", "0.1.0", "1.0.0-rc.2", "18446744073709551616.0", "1+build"};
+    static const char *const others[] = {"", "latest", "v", "vv1", "0a1b2c3d4e5f", "sha256:00", "-1", ".1", "main-1.0"};
+    for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++)
+        if (!package_version_is_numbered(str_of(numbered[i])))
+            fail_msg("\"%s\" is a numbered version", numbered[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (package_version_is_numbered(str_of(others[i])))
+            fail_msg("\"%s\" is no numbered version", others[i]);
+}
+
 static str random_text(const struct random *random, char *room, size_t max)
 {
     static const char letters[] = "0011ab.-+v";
@@ -91,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_versions_are_in_order),
+        cmocka_unit_test(some_texts_are_no_numbered_versions),
         cmocka_unit_test(any_texts_have_an_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
