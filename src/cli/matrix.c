@@ -183,6 +183,7 @@ static void print(struct work *w)
         output_tree(&document, w->options->output == OUTPUT_YAML);
         return;
     }
+    question_note_place(w->c, w->m.namespace, "-n names another");
     for (size_t i = 0; !has_any && i < w->m.n; i++)
         has_any = matrix_allows(&w->m, i);
     if (has_any)

@@ -69,6 +69,12 @@ void question_warn_place(struct command *c, str namespace)
         term_say(&c->term, "Warning: there is no namespace \"%.*s\"", STR(namespace));
 }
 
+void question_note_place(struct command *c, str namespace, const char *others)
+{
+    if (c->namespace.n == 0 && namespace.n)
+        term_say(&c->term, "Note: this is about the namespace \"%.*s\"; %s.", STR(namespace), others);
+}
+
 /* A namespace is in itself: who may read what is in it by name may read it. */
 static str place_of(struct command *c, const struct resource_named *r)
 {

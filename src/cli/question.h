@@ -24,6 +24,8 @@ int question_what(struct command *c, const char *verb, const char *type, str sub
                   struct err *err);
 /* A namespace that is not there is warned about: rights hold in it all the same, but it may be mistyped. */
 void question_warn_place(struct command *c, str namespace);
+/* A table does not say what it is about: who named no namespace is told which it is, and how to ask about others. */
+void question_note_place(struct command *c, str namespace, const char *others);
 /* With the groups that the server would add. */
 int question_who(struct command *c, const char *user, const flag_texts *groups, struct question *ret, struct err *err);
 

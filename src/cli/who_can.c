@@ -181,6 +181,15 @@ static void print(struct command *c, const struct options *o, const struct quest
     }
 }
 
+/* A namespace itself is in no other. */
+static void note_place(struct command *c, const struct options *o, const struct question *q)
+{
+    bool is_table = o->output == OUTPUT_TABLE || o->output == OUTPUT_WIDE;
+    bool is_namespace = q->what.group.n == 0 && str_eq(q->what.resource, S("namespaces"));
+    if (is_table && !is_namespace)
+        question_note_place(c, q->what.namespace, "-A asks about all of them");
+}
+
 static int answer(struct command *c, const struct options *o, char **words)
 {
     struct question q = {0};
@@ -194,6 +203,7 @@ static int answer(struct command *c, const struct options *o, char **words)
     int code = load(c, &q, &rights, &err) < 0 ? command_fail(c, &err) : CLI_OK;
     if (code == CLI_OK) {
         struct explain_holders holders = explain_who_can(&c->arena, rights.index, &q.what, q.everywhere);
+        note_place(c, o, &q);
         print(c, o, &q, &holders);
     }
     rights_done(&rights);

@@ -43,6 +43,7 @@ rows() {
     kubectl config --kubeconfig "$SCRATCH/nobody" set-credentials nobody --token="$(kubectl create token nobody -n other)"
     kubectl config --kubeconfig "$SCRATCH/nobody" set-context --current --user=nobody --namespace=other
     golden matrix/nobody.txt matrix --kubeconfig "$SCRATCH/nobody"
+    [ "$(cat "$SCRATCH/talk")" = 'Note: this is about the namespace "other"; -n names another.' ]
     run -0 matrix --kubeconfig "$SCRATCH/nobody" -o json
     [ "$(jq -r .user <<<"$output")" = system:serviceaccount:other:nobody ]
     [ "$(jq -r .namespace <<<"$output")" = other ]
@@ -50,7 +51,9 @@ rows() {
 
 @test "rights of one namespace are none elsewhere" {
     golden matrix/nobody.txt matrix jane -n other
+    [ ! -s "$SCRATCH/talk" ]
     golden matrix/nobody.txt matrix jane -A
+    [ ! -s "$SCRATCH/talk" ]
     golden matrix/nobody.txt matrix -A --as jane
 }
 

@@ -35,6 +35,16 @@ who_can() { "$REEVE" who-can "$@"; }
     golden who-can/namespace.txt who_can use widgets --kubeconfig "$SCRATCH/shop"
 }
 
+@test "a table says which namespace it is about, if nobody named one" {
+    run -0 --separate-stderr who_can use widgets --kubeconfig "$SCRATCH/shop"
+    [ "$stderr" = 'Note: this is about the namespace "shop"; -A asks about all of them.' ]
+    for words in 'use widgets -n shop' 'use widgets -A' 'use widgets -q' 'use widgets -o json' 'use crd' 'get namespaces/shop' 'get /healthz'; do
+        # shellcheck disable=SC2086 # words
+        run -0 --separate-stderr who_can $words
+        [ -z "$stderr" ]
+    done
+}
+
 @test "what is in no namespace is granted by the kinds of the cluster alone, whatever -n says" {
     golden who-can/cluster.txt who_can use customresourcedefinitions -n shop
     grep -q 'Warning: customresourcedefinitions are not in namespaces, so -n does not count' "$SCRATCH/talk"
