@@ -205,6 +205,31 @@ YAML
     kubectl delete package forged -n one --ignore-not-found
 }
 
+# ---- The order of things. ----
+
+# made SINCE COLLECTION NAME: the revision in which it came to be.
+made() {
+    kubectl get --raw "$2?watch=true&resourceVersion=$1&timeoutSeconds=1" |
+        jq -r --arg name "$3" 'select(.type == "ADDED" and .object.metadata.name == $name).object.metadata.resourceVersion'
+}
+
+@test "rights are in force before the controller starts, and gone when the uninstall is done" {
+    local since started part rbac=/apis/rbac.authorization.k8s.io/v1
+    since=$(kubectl get namespaces -o 'jsonpath={.metadata.resourceVersion}')
+    namespace_install two wordpress wordpressinc/wordpress:1.0
+    installed pi wordpress -n two
+    may "$(account two wordpress)" list secrets two
+    started=$(made "$since" /apis/apps/v1/namespaces/two/deployments wordpress-controller)
+    for part in "/api/v1/namespaces/two/serviceaccounts wordpress" "$rbac/clusterroles $WP:1.0:system" "$rbac/namespaces/two/rolebindings $WP:1.0:system"; do
+        # shellcheck disable=SC2086 # a collection and a name
+        [ "$(made "$since" $part)" -lt "$started" ]
+    done
+    uninstall pi wordpress -n two
+    may_not "$(account two wordpress)" list secrets two
+    is_gone clusterrole $WP:1.0:system
+    is_gone deployment wordpress-controller -n two
+}
+
 # ---- Dependencies that come later. ----
 
 @test "WordPress without a provider: it is installed, and waits for its dependency" {
