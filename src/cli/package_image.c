@@ -75,7 +75,7 @@ static int make_parents(struct arena *a, str path, struct err *err)
 /* Before anything was built the store itself is missing, which reeve-fetch can only tell as a folder that is not there. */
 static int check_store(struct moving *m, struct err *err)
 {
-    if (access(str_cstr(&m->command.arena, m->request.store), F_OK) == 0)
+    if (access(str_cstr(&m->command.arena, m->request.store), F_OK) == 0 || errno != ENOENT)
         return 0;
     return err_set(err, ERR_NOT_FOUND,
                    "%.*s is not in the local store: there is none at %.*s yet. This begins one:\n"

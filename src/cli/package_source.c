@@ -166,11 +166,14 @@ static int check_digest(struct command *c, const struct package_source *s, const
     return 0;
 }
 
-/* Which store was looked at, and from which directory, is what people get wrong: that of a server with another data directory is not seen. */
+/* Which store was looked at is what people get wrong: that of a server with another data directory is not seen. And what has no version
+ * may have been meant for a directory. */
 static int explain_pull(struct command *c, const char *what, str store, struct err *err)
 {
     str why = str_dup(&c->arena, str_of(err->msg));
-    bool has_version = str_find_char(str_of(what), ':') >= 0; /* else a directory may have been meant */
+    struct oci_reference ref;
+    struct err ignored;
+    bool has_version = oci_reference_parse(str_of(what), &ref, &ignored) == 0 && (ref.tag.n || ref.digest.n);
     return err_set(err, err->code, "%s: %.*s\n%s%s%sThe local store is %.*s; --data-dir or --store name another one",
                    what, STR(why), has_version ? "" : "There is no directory ", has_version ? "" : what,
                    has_version ? "" : ". ", STR(store));

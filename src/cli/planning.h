@@ -156,7 +156,7 @@ struct planning_count {
 };
 
 struct planning_count planning_count(const struct planning *p);
-/* Whether people may gain more than is told, because their bindings were not seen. */
+/* Whether somebody may gain more than is told, by bindings that were not seen. */
 bool planning_misses_people(const struct planning *p);
 /* A persona's gain in one namespace that somebody of it has everywhere. */
 bool planning_gains_everywhere(const struct planning *p, enum plan_subject who);

@@ -163,10 +163,7 @@ bool planning_gains_everywhere(const struct planning *p, enum plan_subject who)
 
 bool planning_misses_people(const struct planning *p)
 {
-    bool is_any = false;
-    for (enum plan_subject who = PLAN_ADMIN; who <= PLAN_VIEW; who++)
-        is_any |= gain_of(p, who) != NULL;
-    return is_any && !p->knows_people;
+    return p->gains.n && !p->knows_people;
 }
 
 /* ---- All. ---- */
