@@ -37,12 +37,12 @@ sum() {
 # by VALUE: a selector; with VALUE of the label of this test
 by() { printf '{"matchLabels":{"%s":"%s"}}' "$L" "$1"; }
 
-role() { kubectl get clusterrole "$1" -o 'jsonpath={.rules}'; }
+role() { look clusterrole "$1" -o 'jsonpath={.rules}'; }
 
 # becomes NAME RULE...: its rules are exactly these, in this order.
 becomes() { eventually shows "$(if [ $# -gt 1 ]; then list "${@:2}"; else echo null; fi)" role "$N-$1"; }
 
-version_of() { kubectl get clusterrole "$N-$1" -o 'jsonpath={.metadata.resourceVersion}'; }
+version_of() { look clusterrole "$N-$1" -o 'jsonpath={.metadata.resourceVersion}'; }
 
 patch() { kubectl patch clusterrole "$N-$1" --type=merge -p "$2"; }
 
@@ -67,7 +67,7 @@ all_seen() {
 
 @test "a leaf for view is in view, edit and admin, and out of them when it goes" {
     has() { role "$1" | grep -qF "\"$N-things\""; }
-    lacks_it() { ! has "$1" && kubectl get clusterrole "$1" -o name; }
+    lacks_it() { ! has "$1" && look clusterrole "$1" -o name; }
     leaf view 'rbac.authorization.k8s.io/aggregate-to-view: "true"' "$(rule "$N-things")"
     for name in view edit admin; do eventually has $name; done
     kubectl create rolebinding "$N" -n "$NS" --clusterrole=admin --user="$N"
@@ -221,7 +221,7 @@ all_seen() {
     kubectl annotate clusterrole "$N-all" its=note
     leaf a "$L: x" "$(rule b)"
     becomes all "$(rule b)"
-    run -0 kubectl get clusterrole "$N-all" -o 'jsonpath={.metadata.labels.its} {.metadata.annotations.its} {.aggregationRule}'
+    run -0 look clusterrole "$N-all" -o 'jsonpath={.metadata.labels.its} {.metadata.annotations.its} {.aggregationRule}'
     says "label note {\"clusterRoleSelectors\":[$(by x)]}"
 }
 

@@ -10,11 +10,11 @@ load server.bash
 # is_gone KIND NAME [FLAG...]: no such object; an error is no answer.
 is_gone() {
     local found
-    found=$(k get "$@" -o name --ignore-not-found) && [ -z "$found" ]
+    found=$(l "$@" -o name --ignore-not-found) && [ -z "$found" ]
 }
 
 # is_there KIND NAME [FLAG...]
-is_there() { k get "$@" -o name; }
+is_there() { l "$@" -o name; }
 
 # shows TEXT COMMAND...: what it prints is exactly this.
 shows() {
@@ -30,7 +30,7 @@ shows() {
 field() {
     local path=$1
     shift
-    k get "$@" -o "jsonpath={$path}"
+    l "$@" -o "jsonpath={$path}"
 }
 
 uid_of() { field .metadata.uid "$@"; }
@@ -98,7 +98,7 @@ YAML
 install_crds() {
     { gear_crd "$1" Namespaced; gear_crd "$1" Cluster; } | kubectl create -f -
     kubectl wait --for=condition=Established "crd/gears.$1" "crd/axles.$1" --timeout=60s
-    eventually kubectl get "gears.$1,axles.$1" --all-namespaces
+    eventually look "gears.$1,axles.$1" --all-namespaces
 }
 
 # custom GROUP KIND NAME [FIELD OF METADATA AS JSON]...

@@ -20,7 +20,7 @@ nowhere=11111111-2222-3333-4444-555555555555
 # ref KIND NAME [MORE]: an owner reference to an object that is there, as YAML.
 ref() {
     local at
-    at=$(k get "$1" "$2" -o "jsonpath={.apiVersion}, kind: {.kind}, name: '{.metadata.name}', uid: {.metadata.uid}")
+    at=$(l "$1" "$2" -o "jsonpath={.apiVersion}, kind: {.kind}, name: '{.metadata.name}', uid: {.metadata.uid}")
     printf '{apiVersion: %s%s}' "$at" "${3:+, $3}"
 }
 
@@ -36,7 +36,7 @@ owned_by() {
     printf 'ownerReferences: [%s]' "${refs:2}"
 }
 
-make() { k create -f - <<<"$1"; }
+make() { create --namespace "$NS" <<<"$1"; }
 
 # owner NAME [FIELD OF METADATA]...
 owner() { make "$(configmap "$@")"; }
@@ -99,7 +99,7 @@ drop() { k delete "$@" --wait=false; }
     owners=$(owned_by "$(ref configmap fan)")
     for n in $(seq 100); do configmap "fan-$n" "$owners" 'labels: {of: fan}'; done | k create -f - >"$SCRATCH/created"
     drop configmap fan
-    eventually shows '' k get configmaps -l of=fan -o name
+    eventually shows '' l configmaps -l of=fan -o name
 }
 
 @test "background: the owner's own orders in the body of the request" {
@@ -431,7 +431,7 @@ ring() {
 clusterrole() { # NAME [FIELD OF METADATA]...
     local more
     printf -v more ', %s' "name: $NS-$1" "labels: {$NS: mine}" "${@:2}"
-    kubectl create -f - <<<"$(printf 'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {%s}\nrules: []\n' "${more:2}")"
+    create <<<"$(printf 'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {%s}\nrules: []\n' "${more:2}")"
 }
 
 @test "a cluster-scoped owner of parts in several namespaces" {
@@ -533,7 +533,7 @@ clusterrole() { # NAME [FIELD OF METADATA]...
     cog_crd() { gear_crd "cogs-$GROUP" Namespaced | sed 's/gears/cogs/g; s/gear/cog/g; s/Gear/Cog/g'; }
     cog_crd | kubectl create -f -
     kubectl wait --for=condition=Established "crd/$cogs" --timeout=60s
-    eventually k get "$cogs"
+    eventually l "$cogs"
     make "$(custom "cogs-$GROUP" Cog c)"
     # Known to the collector, once it collects one.
     make "$(custom "cogs-$GROUP" Cog lost "$(owned_by "$(absent none)")")"
@@ -543,7 +543,7 @@ clusterrole() { # NAME [FIELD OF METADATA]...
     eventually is_gone configmap of-cog
     cog_crd | kubectl create -f -
     kubectl wait --for=condition=Established "crd/$cogs" --timeout=60s
-    eventually k get "$cogs"
+    eventually l "$cogs"
     run -0 k get "$cogs" -o name
     says ''
     kubectl delete crd "$cogs"
@@ -553,7 +553,7 @@ clusterrole() { # NAME [FIELD OF METADATA]...
     sprockets=sprockets.sprockets-$GROUP
     gear_crd "sprockets-$GROUP" Namespaced | sed 's/gears/sprockets/g; s/gear/sprocket/g; s/Gear/Sprocket/g' | kubectl create -f -
     kubectl wait --for=condition=Established "crd/$sprockets" --timeout=60s
-    eventually k get "$sprockets"
+    eventually l "$sprockets"
     owner driver
     make "$(custom "sprockets-$GROUP" Sprocket s "$(owned_by "$(ref configmap driver)")")"
     drop configmap driver

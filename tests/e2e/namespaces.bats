@@ -24,12 +24,12 @@ held='finalizers: [example.com/hold]'
 
 # conditions: of the namespace, one per line.
 conditions() {
-    kubectl get namespace "$NS" -o 'jsonpath={range .status.conditions[*]}{.type} {.status} {.reason}: {.message}{"\n"}{end}'
+    look namespace "$NS" -o 'jsonpath={range .status.conditions[*]}{.type} {.status} {.reason}: {.message}{"\n"}{end}'
 }
 
 # wait_for_condition TYPE TEXT: the condition says exactly this.
 wait_for_condition() {
-    eventually shows "$2" kubectl get namespace "$NS" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].message}"
+    eventually shows "$2" look namespace "$NS" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].message}"
 }
 
 root_ca() { field '.data.ca\.crt' configmap kube-root-ca.crt; }
@@ -39,7 +39,7 @@ root_ca() { field '.data.ca\.crt' configmap kube-root-ca.crt; }
 @test "a new namespace gets the ServiceAccount default" {
     make sa
     eventually is_there serviceaccount default
-    run -0 k get serviceaccount default -o 'jsonpath={.metadata.labels}{.metadata.annotations}{.metadata.ownerReferences}{.metadata.finalizers}{.secrets}'
+    run -0 l serviceaccount default -o 'jsonpath={.metadata.labels}{.metadata.annotations}{.metadata.ownerReferences}{.metadata.finalizers}{.secrets}'
     says ''
 }
 
@@ -49,7 +49,7 @@ root_ca() { field '.data.ca\.crt' configmap kube-root-ca.crt; }
     diff <(root_ca) "$CA"
     run -0 field .data configmap kube-root-ca.crt
     matches '\{"ca.crt":"[^"]*"\}'
-    run -0 k get configmap kube-root-ca.crt -o 'jsonpath={.metadata.annotations}'
+    run -0 l configmap kube-root-ca.crt -o 'jsonpath={.metadata.annotations}'
     says '{"kubernetes.io/description":"Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."}'
 }
 
@@ -87,7 +87,7 @@ root_ca() { field '.data.ca\.crt' configmap kube-root-ca.crt; }
 @test "kube-root-ca.crt is put right when somebody edits it" {
     make edit-ca
     eventually is_there configmap kube-root-ca.crt
-    right() { shows "$(cat "$CA")" root_ca && k get configmap kube-root-ca.crt -o 'jsonpath={.data}' | grep -q '^{"ca.crt":"[^"]*"}$'; }
+    right() { shows "$(cat "$CA")" root_ca && l configmap kube-root-ca.crt -o 'jsonpath={.data}' | grep -q '^{"ca.crt":"[^"]*"}$'; }
     k patch configmap kube-root-ca.crt -p '{"data":{"ca.crt":"of another"}}'
     eventually right
     k patch configmap kube-root-ca.crt -p '{"data":{"more":"than there should be"}}'
@@ -109,7 +109,7 @@ root_ca() { field '.data.ca\.crt' configmap kube-root-ca.crt; }
     k annotate configmap kube-root-ca.crt kubernetes.io/description=other --overwrite
     k patch configmap kube-root-ca.crt -p '{"data":{"ca.crt":"of another"}}' # a sign that it was seen
     eventually shows "$(cat "$CA")" root_ca
-    run -0 k get serviceaccount default -o 'jsonpath={.metadata.labels.mine} {.imagePullSecrets[0].name}'
+    run -0 l serviceaccount default -o 'jsonpath={.metadata.labels.mine} {.imagePullSecrets[0].name}'
     says 'yes s'
     run -0 field .metadata.labels.mine configmap kube-root-ca.crt
     says yes
@@ -220,8 +220,8 @@ serviceaccount/default'
     run -0 kubectl get -n "$other" configmap/c "gears.$GROUP/g" -o name
     says "configmap/c
 gear.$GROUP/g"
-    run -0 kubectl get axles.$GROUP "$NS" -o name
-    run -0 kubectl get namespace "$other" -o 'jsonpath={.status.phase} {.status.conditions}'
+    run -0 look axles.$GROUP "$NS" -o name
+    run -0 look namespace "$other" -o 'jsonpath={.status.phase} {.status.conditions}'
     says 'Active '
     kubectl delete axles.$GROUP "$NS"
 }
@@ -256,7 +256,7 @@ NamespaceDeletionGroupVersionParsingFailure False ParsedGroupVersions: All legac
 NamespaceDeletionContentFailure False ContentDeleted: All content successfully deleted, may be waiting on finalization
 NamespaceContentRemaining True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances
 NamespaceFinalizersRemaining True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances'
-    run -0 kubectl get namespace "$NS" -o 'jsonpath={.status.conditions[*].lastTransitionTime}'
+    run -0 look namespace "$NS" -o 'jsonpath={.status.conditions[*].lastTransitionTime}'
     matches '(20[0-9-]{8}T[0-9:]{8}Z ?){5}'
     run -0 kubectl get namespace "$NS" --no-headers
     matches "$NS +Terminating +[0-9a-z]+"
@@ -265,7 +265,7 @@ NamespaceFinalizersRemaining True SomeFinalizersRemain: Some content in the name
     is_gone "gears.$GROUP" g
     is_gone configmap kube-root-ca.crt
     is_gone serviceaccount default
-    run -0 kubectl get namespace "$NS" -o 'jsonpath={.spec.finalizers}'
+    run -0 look namespace "$NS" -o 'jsonpath={.spec.finalizers}'
     says '["kubernetes"]'
     free configmap kept
     kubectl wait --for=delete "namespace/$NS" --timeout=120s
@@ -319,9 +319,9 @@ NamespaceFinalizersRemaining True SomeFinalizersRemain: Some content in the name
     configmap kept "$held" | k apply -f -
     kubectl delete namespace "$NS" --wait=false
     wait_for_condition NamespaceContentRemaining 'Some resources are remaining: configmaps. has 1 resource instances'
-    before=$(kubectl get namespace "$NS" -o 'jsonpath={.metadata.deletionTimestamp} {.metadata.resourceVersion}')
+    before=$(look namespace "$NS" -o 'jsonpath={.metadata.deletionTimestamp} {.metadata.resourceVersion}')
     kubectl delete namespace "$NS" --wait=false
-    run -0 kubectl get namespace "$NS" -o 'jsonpath={.metadata.deletionTimestamp} {.metadata.resourceVersion}'
+    run -0 look namespace "$NS" -o 'jsonpath={.metadata.deletionTimestamp} {.metadata.resourceVersion}'
     says "$before"
     free configmap kept
     kubectl wait --for=delete "namespace/$NS" --timeout=120s
@@ -330,12 +330,12 @@ NamespaceFinalizersRemaining True SomeFinalizersRemain: Some content in the name
 @test "spec.finalizers of one's own: the contents go, the namespace waits" {
     NS=$NS-own
     printf 'apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\nspec: {finalizers: [example.com/own]}\n' "$NS" | kubectl create -f -
-    run -0 kubectl get namespace "$NS" -o 'jsonpath={.spec.finalizers}'
+    run -0 look namespace "$NS" -o 'jsonpath={.spec.finalizers}'
     says '["example.com/own","kubernetes"]'
     configmap c | k apply -f -
     kubectl delete namespace "$NS" --wait=false
-    eventually shows '["example.com/own"]' kubectl get namespace "$NS" -o 'jsonpath={.spec.finalizers}'
-    run -0 k get configmaps -o name
+    eventually shows '["example.com/own"]' look namespace "$NS" -o 'jsonpath={.spec.finalizers}'
+    run -0 l configmaps -o name
     says ''
     run -0 conditions
     says 'NamespaceDeletionDiscoveryFailure False ResourcesDiscovered: All resources successfully discovered
@@ -344,7 +344,7 @@ NamespaceDeletionContentFailure False ContentDeleted: All content successfully d
 NamespaceContentRemaining False ContentRemoved: All content successfully removed
 NamespaceFinalizersRemaining False ContentHasNoFinalizers: All content-preserving finalizers finished'
     run -0 kubectl patch namespace "$NS" --type=merge -p '{"spec":{"finalizers":null}}'
-    run -0 kubectl get namespace "$NS" -o 'jsonpath={.spec.finalizers} {.status.phase}'
+    run -0 look namespace "$NS" -o 'jsonpath={.spec.finalizers} {.status.phase}'
     says '["example.com/own"] Terminating'
     run -0 finalize "$NS"
     kubectl wait --for=delete "namespace/$NS" --timeout=120s
@@ -355,10 +355,10 @@ NamespaceFinalizersRemaining False ContentHasNoFinalizers: All content-preservin
     printf 'apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, %s}\n' "$NS" "$held" | kubectl create -f -
     configmap c | k apply -f -
     kubectl delete namespace "$NS" --wait=false
-    eventually shows '' kubectl get namespace "$NS" -o 'jsonpath={.spec.finalizers}'
-    run -0 kubectl get namespace "$NS" -o 'jsonpath={.status.phase}'
+    eventually shows '' look namespace "$NS" -o 'jsonpath={.spec.finalizers}'
+    run -0 look namespace "$NS" -o 'jsonpath={.status.phase}'
     says Terminating
-    run -0 k get configmaps -o name
+    run -0 l configmaps -o name
     says ''
     free namespace "$NS"
     kubectl wait --for=delete "namespace/$NS" --timeout=120s
@@ -367,10 +367,10 @@ NamespaceFinalizersRemaining False ContentHasNoFinalizers: All content-preservin
 @test "the name can be given again, to a namespace that has nothing of the old one" {
     make again
     configmap c | k apply -f -
-    old=$(kubectl get namespace "$NS" -o 'jsonpath={.metadata.uid}')
+    old=$(look namespace "$NS" -o 'jsonpath={.metadata.uid}')
     kubectl delete namespace "$NS"
     kubectl create namespace "$NS"
-    run -0 kubectl get namespace "$NS" -o 'jsonpath={.metadata.uid}'
+    run -0 look namespace "$NS" -o 'jsonpath={.metadata.uid}'
     lacks "$old"
     eventually is_there serviceaccount default
     eventually is_there configmap kube-root-ca.crt
@@ -382,7 +382,7 @@ NamespaceFinalizersRemaining False ContentHasNoFinalizers: All content-preservin
     make crdless
     sed 's/gears/cogs/; s/gear/cog/; s/Gear/Cog/' <(gear_crd "cogs-$GROUP" Namespaced) | sed 's/^\( *names:\).*/\1 {plural: cogs, singular: cog, kind: Cog}/' | kubectl apply -f -
     kubectl wait --for=condition=Established "crd/cogs.cogs-$GROUP" --timeout=60s
-    eventually k get "cogs.cogs-$GROUP"
+    eventually l "cogs.cogs-$GROUP"
     custom "cogs-$GROUP" Cog c | k apply -f -
     kubectl delete crd "cogs.cogs-$GROUP"
     kubectl delete namespace "$NS"

@@ -70,8 +70,9 @@ stop_process() {
 }
 
 stop_server() {
+    local gone=
+    stop_courier || gone='the courier complained'
     if [ -f "$SCRATCH/pid" ]; then
-        local gone=
         if [ -f "$SCRATCH/manager.pid" ]; then
             kill -0 "$(cat "$SCRATCH/manager.pid")" 2>/dev/null || gone='the manager did not last'
             stop_process "$(cat "$SCRATCH/manager.pid")"
@@ -85,12 +86,58 @@ stop_server() {
         fi
     else
         kubectl delete namespace "$NS" --wait=false >/dev/null || true
+        [ -z "$gone" ] || return 1
     fi
     rm -rf "$SCRATCH"
 }
 
 # k ARGUMENT...: kubectl in the namespace of this file of tests.
 k() { kubectl --namespace "$NS" "$@"; }
+
+# look ARGUMENT...: what "kubectl get ARGUMENT..." prints, by a courier that keeps its connections: for questions to the server. Where
+# the point is what kubectl makes of the answer, say kubectl. What courier.py does not know of kubectl is an error.
+look() { tell_courier get "$@"; }
+
+# create [--namespace NAMESPACE]: the YAML on standard input, by the same way.
+create() {
+    local text
+    IFS= read -r -d '' text || true
+    tell_courier create "$text" "$@"
+}
+
+tell_courier() {
+    [ -s "$SCRATCH/courier" ] || launch_courier
+    local port secret peer status
+    read -r port secret <"$SCRATCH/courier"
+    exec {peer}<>"/dev/tcp/127.0.0.1/$port" || return
+    printf '%s\0' "$secret" $(($# + 1)) "$KUBECONFIG" "$@" >&"$peer"
+    read -r status <&"$peer" || { echo 'the courier said nothing' >&2 && status=1; }
+    if [ "$status" -eq 0 ]; then cat <&"$peer"; else cat <&"$peer" >&2; fi
+    exec {peer}>&-
+    return "$status"
+}
+
+# l ARGUMENT...: look in the namespace of this file of tests.
+l() { look --namespace "$NS" "$@"; }
+
+# launch_courier: or wait for the one that somebody else is just launching.
+launch_courier() {
+    mkdir "$SCRATCH/couriers" 2>/dev/null || { eventually [ -s "$SCRATCH/courier" ] && return; }
+    python3 -B "$BATS_TEST_DIRNAME/courier.py" "$SCRATCH/courier" </dev/null >/dev/null 2>>"$SCRATCH/courier.log" 3>&- &
+    echo $! >"$SCRATCH/courier.pid"
+    disown
+    until [ -s "$SCRATCH/courier" ]; do
+        kill -0 "$(cat "$SCRATCH/courier.pid")" 2>/dev/null || { cat "$SCRATCH/courier.log" >&2; return 1; }
+        sleep 0.02
+    done
+}
+
+# stop_courier: it had nothing to complain of.
+stop_courier() {
+    [ -f "$SCRATCH/courier.pid" ] || return 0
+    stop_process "$(cat "$SCRATCH/courier.pid")"
+    [ ! -s "$SCRATCH/courier.log" ] || { cat "$SCRATCH/courier.log" >&2 && return 1; }
+}
 
 # says TEXT: the output of the last run is exactly this.
 says() {
