@@ -86,6 +86,7 @@ joined() { condition ManagedClusterJoined True managedcluster "$1"; }
 # stop_fleet: each by its own id. All of them lived until now, and no sanitizer has anything to say.
 stop_fleet() {
     local name pid bad=
+    stop_courier || bad='The courier complained. '
     if [ -n "${REEVE_HUB_KUBECONFIG-}" ]; then leave_fleet >/dev/null 2>&1 || true; fi
     for name in cluster1 cluster2 one two hub; do
         [ -f "$SCRATCH/$name.pid" ] || continue
@@ -118,6 +119,12 @@ hub() { KUBECONFIG=$HUB kubectl "$@"; }
 one() { KUBECONFIG=$ONE kubectl "$@"; }
 two() { KUBECONFIG=$TWO kubectl "$@"; }
 
+# at WHERE ARGUMENT...: look there.
+at() {
+    local where=${1^^}
+    KUBECONFIG=${!where} look "${@:2}"
+}
+
 # both COMMAND...: on either managed cluster.
 both() { one "$@" && two "$@"; }
 
@@ -131,25 +138,27 @@ namespace_at() {
 # ---- Questions. ----
 
 # holds_at WHERE FILTER KIND NAME [FLAG...]: the jq filter says true of the object. (jq -e is content with nothing at all.)
-holds_at() { [ "$("$1" get "${@:3}" -o json | jq "$2")" = true ]; }
+holds_at() { [ "$(at "$1" "${@:3}" -o json | jq "$2")" = true ]; }
 
 # gone_at WHERE KIND NAME [FLAG...]: no such object; an error is no answer.
 gone_at() {
     local found
-    found=$("$1" get "${@:2}" -o name --ignore-not-found) && [ -z "$found" ]
+    found=$(at "$@" -o name --ignore-not-found) && [ -z "$found" ]
 }
 
 # condition TYPE STATUS KIND NAME [FLAG...]: of an object of the hub, about what it says now.
 condition() {
-    holds_at hub ".metadata.generation as \$now | any(.status.conditions[]?; .type == \"$1\" and .status == \"$2\"
-        and (.observedGeneration // \$now) == \$now)" "${@:3}"
+    local now status about
+    read -r now status about < <(at hub "${@:3}" -o \
+        "jsonpath={.metadata.generation} {range .status.conditions[?(@.type==\"$1\")]}{.status} {.observedGeneration}{end}{\"\n\"}") || return
+    [ "$status" = "$2" ] && [ "${about:-$now}" = "$now" ]
 }
 
-# gets TYPE STATUS KIND NAME [FLAG...]: the condition comes to say so, about what the object says now; kubectl is told when it does.
-gets() { eventually hub wait --for=condition="$1=$2" "${@:3}" --timeout=10s || { hub get "${@:3}" -o yaml >&2; return 1; }; }
+# gets TYPE STATUS KIND NAME [FLAG...]: the condition comes to say so, about what the object says now.
+gets() { eventually condition "$@" || { hub get "${@:3}" -o yaml >&2; return 1; }; }
 
-reason() { hub get "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}"; }
-message() { hub get "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].message}"; }
+reason() { at hub "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}"; }
+message() { at hub "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].message}"; }
 
 # delivered CLUSTER PERMISSION: all of it, as it is asked for now.
 delivered() { gets AppliedRBACManifestWork True clusterpermission "$2" -n "$1"; }
@@ -159,12 +168,12 @@ refused() {
     gets "$3" False clusterpermission "$2" -n "$1"
     eventually shows "$4: $5" told "$3" clusterpermission "$2" -n "$1"
 }
-told() { hub get "${@:2}" -o "jsonpath={range .status.conditions[?(@.type==\"$1\")]}{.reason}: {.message}{end}"; }
+told() { at hub "${@:2}" -o "jsonpath={range .status.conditions[?(@.type==\"$1\")]}{.reason}: {.message}{end}"; }
 
 # work_of CLUSTER PERMISSION: the name of the first ManifestWork of a permission, which follows from its uid.
 work_of() {
     local uid
-    uid=$(hub get clusterpermission "$2" -n "$1" -o 'jsonpath={.metadata.uid}')
+    uid=$(at hub clusterpermission "$2" -n "$1" -o 'jsonpath={.metadata.uid}')
     echo "$2-${uid:0:5}"
 }
 
@@ -178,7 +187,7 @@ work_of() {
 # and, for what was delivered, a line " of WORK" with its labels and owners. What other tests made is left out by $ONLY, a regular
 # expression for names.
 rbac() {
-    "$1" get clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces -o json | jq -r --arg only "${ONLY:-.}" '
+    at "$1" clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces -o json | jq -r --arg only "${ONLY:-.}" '
         def list: (. // []) | join(",");
         def rule: "\(.apiGroups | list)/\(.resources | list)\(if .resourceNames then "[\(.resourceNames | list)]" else "" end)\(.nonResourceURLs | list) \(.verbs | list)";
         def subject: "\(.kind)\(if .apiGroup then "." + .apiGroup else "" end) \(if .namespace then .namespace + "/" else "" end)\(.name)";

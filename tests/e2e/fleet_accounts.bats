@@ -14,7 +14,7 @@ teardown_file() { stop_fleet; }
 home=open-cluster-management-agent-addon
 
 # token_of NAME: as the Secret on the hub has it.
-token_of() { hub get secret "$1" -n cluster1 -o 'jsonpath={.data.token}' | base64 -d; }
+token_of() { at hub secret "$1" -n cluster1 -o 'jsonpath={.data.token}' | base64 -d; }
 
 # has_token NAME: there is one, and the status says so.
 has_token() { gets TokenReported True managedserviceaccount "$1" -n cluster1 && [ -n "$(token_of "$1")" ]; }
@@ -33,7 +33,7 @@ is_stranger() { [[ "$(with_token "$1" get pods -n team 2>&1)" == *Unauthorized* 
 # fetch_secret NAME: what with_token uses from now on.
 fetch_secret() {
     token_of "$1" >"$SCRATCH/secret-$1.token"
-    hub get secret "$1" -n cluster1 -o 'jsonpath={.data.ca\.crt}' | base64 -d >"$SCRATCH/secret-$1.crt"
+    at hub secret "$1" -n cluster1 -o 'jsonpath={.data.ca\.crt}' | base64 -d >"$SCRATCH/secret-$1.crt"
 }
 
 # allowed_to NAME: all that it may do in "team" besides what everybody may.
@@ -43,18 +43,18 @@ allowed_to() {
 }
 
 @test "the add-on says where accounts live on the cluster" {
-    eventually shows $home hub get managedclusteraddon managed-serviceaccount -n cluster1 -o 'jsonpath={.status.namespace}'
+    eventually shows $home at hub managedclusteraddon managed-serviceaccount -n cluster1 -o 'jsonpath={.status.namespace}'
 }
 
 @test "an account: a ServiceAccount there, a Secret here, and the token is good" {
     account cluster1 robot
     has_token robot
-    one get serviceaccount robot -n $home -o 'jsonpath={.metadata.labels}' | grep -q is-managed-serviceaccount
-    run -0 hub get secret robot -n cluster1 -o json
+    at one serviceaccount robot -n $home -o 'jsonpath={.metadata.labels}' | grep -q is-managed-serviceaccount
+    run -0 at hub secret robot -n cluster1 -o json
     shows 'Opaque ca.crt,token true ManagedServiceAccount robot' jq -r '"\(.type) \(.data | keys | join(",")) \(.metadata.labels["authentication.open-cluster-management.io/is-managed-serviceaccount"]) \(.metadata.ownerReferences[0].kind) \(.metadata.ownerReferences[0].name)"' <<<"$output"
     gets SecretCreated True managedserviceaccount robot -n cluster1
-    shows robot hub get managedserviceaccount robot -n cluster1 -o 'jsonpath={.status.tokenSecretRef.name}'
-    [ -n "$(hub get managedserviceaccount robot -n cluster1 -o 'jsonpath={.status.expirationTimestamp}')" ]
+    shows robot at hub managedserviceaccount robot -n cluster1 -o 'jsonpath={.status.tokenSecretRef.name}'
+    [ -n "$(at hub managedserviceaccount robot -n cluster1 -o 'jsonpath={.status.expirationTimestamp}')" ]
     run -0 with_token robot auth whoami -o 'jsonpath={.status.userInfo.username}'
     says "system:serviceaccount:$home:robot"
     gone_at two serviceaccount robot -n $home
@@ -133,12 +133,12 @@ RoleBinding team/robots: Role robots <- ServiceAccount $home/robot, User.rbac.au
 @test "who deletes the Secret, or the ServiceAccount over there, finds both again, and a token that is good" {
     local before
     hub delete secret robot -n cluster1
-    eventually hub get secret robot -n cluster1
+    eventually at hub secret robot -n cluster1
     fetch_secret robot
     with_token robot auth whoami
     before=$(cat "$SCRATCH/secret-robot.token")
     one delete serviceaccount robot -n $home
-    eventually one get serviceaccount robot -n $home
+    eventually at one serviceaccount robot -n $home
     new_token() { local now; now=$(token_of robot) && [ -n "$now" ] && [ "$now" != "$before" ]; }
     eventually new_token
     eventually is_stranger robot
@@ -151,20 +151,20 @@ RoleBinding team/robots: Role robots <- ServiceAccount $home/robot, User.rbac.au
     hub patch secret robot -n cluster1 --type=merge -p '{"data":{"token":"bm9uc2Vuc2U="}}'
     good_again() { fetch_secret robot && with_token robot auth whoami; }
     eventually good_again
-    shows yes hub get secret robot -n cluster1 -o 'jsonpath={.metadata.labels.mine}'
+    shows yes at hub secret robot -n cluster1 -o 'jsonpath={.metadata.labels.mine}'
 }
 
 @test "a ServiceAccount of that name that is somebody else's: no token of it is handed out" {
     one create serviceaccount theirs -n $home
     local before
-    before=$(one get serviceaccount theirs -n $home -o json)
+    before=$(at one serviceaccount theirs -n $home -o json)
     account cluster1 theirs
     gets TokenReported False managedserviceaccount theirs -n cluster1
     run -0 message TokenReported managedserviceaccount theirs -n cluster1
     mentions theirs
     gone_at hub secret theirs -n cluster1
     hub delete managedserviceaccount theirs -n cluster1
-    shows "$before" one get serviceaccount theirs -n $home -o json
+    shows "$before" at one serviceaccount theirs -n $home -o json
     one delete serviceaccount theirs -n $home
     gone_at one serviceaccount theirs -n $home
 }
@@ -178,7 +178,7 @@ spec: {rotation: {validity: 20m}, ttlSecondsAfterCreation: 3600}
 YAML
     has_token older
     local ends now
-    ends=$(date -d "$(hub get managedserviceaccount older -n cluster1 -o 'jsonpath={.status.expirationTimestamp}')" +%s)
+    ends=$(date -d "$(at hub managedserviceaccount older -n cluster1 -o 'jsonpath={.status.expirationTimestamp}')" +%s)
     now=$(date +%s)
     [ $((ends - now)) -le 1200 ]
     [ $((ends - now)) -gt 900 ]

@@ -36,16 +36,19 @@ kinds=(clusterrole/guarded clusterrolebinding/guarded role/guarded rolebinding/g
 
 @test "rules and subjects that somebody edits" {
     guarded_is_whole
-    local since
-    since=$(hub get manifestwork "$(work_of cluster1 guarded)" -n cluster1 -o 'jsonpath={.status.conditions}')
+    local since work
+    work=$(work_of cluster1 guarded)
+    gets Applied True manifestwork "$work" -n cluster1
+    gets Available True manifestwork "$work" -n cluster1
+    since=$(at hub manifestwork "$work" -n cluster1 -o 'jsonpath={.status.conditions}')
     one patch clusterrole guarded --type=merge -p '{"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}'
     one patch role guarded -n team --type=json -p '[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}}]'
     one patch clusterrolebinding guarded --type=merge -p '{"subjects":[{"kind":"User","name":"mallory","apiGroup":"rbac.authorization.k8s.io"}]}'
     one patch rolebinding guarded -n team --type=json -p '[{"op":"add","path":"/subjects/-","value":{"kind":"User","name":"mallory","apiGroup":"rbac.authorization.k8s.io"}}]'
     guarded_is_whole
     run -1 one auth can-i get secrets -n team --as=mallory
-    condition Applied True manifestwork "$(work_of cluster1 guarded)" -n cluster1
-    eventually shows "$since" hub get manifestwork "$(work_of cluster1 guarded)" -n cluster1 -o 'jsonpath={.status.conditions}'
+    condition Applied True manifestwork "$work" -n cluster1
+    eventually shows "$since" at hub manifestwork "$work" -n cluster1 -o 'jsonpath={.status.conditions}'
 }
 
 @test "an aggregation rule that somebody adds" {
@@ -120,18 +123,18 @@ made_anew() {
     launch_agent one cluster1
     guarded_is_whole
     rbac_is one ^brief ''
-    eventually shows '' hub get manifestworks -n cluster1 -o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}'
+    eventually shows '' at hub manifestworks -n cluster1 -o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}'
 }
 
 @test "a reference to another role: the binding is made anew, and says the new one" {
     permission cluster1 turns <<<'roleBindings: [{name: turns, namespace: team, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subject: {kind: User, name: alice}}]'
     delivered cluster1 turns
     local before of
-    before=$(one get rolebinding turns -n team -o 'jsonpath={.metadata.uid}')
+    before=$(at one rolebinding turns -n team -o 'jsonpath={.metadata.uid}')
     hub patch clusterpermission turns -n cluster1 --type=json -p '[{"op":"replace","path":"/spec/roleBindings/0/roleRef/name","value":"edit"}]'
     of=$(of "$(work_of cluster1 turns)")
     rbac_is one ^turns "RoleBinding team/turns: ClusterRole edit <- User.$group alice $of"
-    [ "$(one get rolebinding turns -n team -o 'jsonpath={.metadata.uid}')" != "$before" ]
+    [ "$(at one rolebinding turns -n team -o 'jsonpath={.metadata.uid}')" != "$before" ]
     delivered cluster1 turns
     gets Ready True clusterpermission turns -n cluster1
     hub delete clusterpermission turns -n cluster1
@@ -144,7 +147,7 @@ made_anew() {
     one create clusterrole taken --verb=get --resource=secrets
     one label clusterrole taken e2e=fleet
     local theirs
-    theirs=$(one get clusterrole taken -o json)
+    theirs=$(at one clusterrole taken -o json)
     permission cluster1 taken <<'YAML'
 clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}
 clusterRoleBinding: {subject: {kind: User, name: alice}}
@@ -154,11 +157,11 @@ YAML
     work=$(work_of cluster1 taken)
     eventually holds_at hub '[.status.resourceStatus.manifests[] | "\(.resourceMeta.kind) " + (.conditions[] | select(.type == "Applied") | "\(.status) \(.reason)")]
         | sort == ["ClusterRole False Conflict", "ClusterRoleBinding False Conflict"]' manifestwork "$work" -n cluster1
-    shows "$theirs" one get clusterrole taken -o json
+    shows "$theirs" at one clusterrole taken -o json
     gone_at one clusterrolebinding taken # alice gets nothing of what is theirs
     hub delete clusterpermission taken -n cluster1
     eventually gone_at hub manifestwork "$work" -n cluster1
-    shows "$theirs" one get clusterrole taken -o json
+    shows "$theirs" at one clusterrole taken -o json
     one delete clusterrole taken
 }
 
@@ -219,7 +222,7 @@ YAML
     permission cluster1 passed <<<'clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}'
     gets AppliedRBACManifestWork False clusterpermission passed -n cluster1
     hub delete clusterpermission passed -n cluster1
-    eventually shows '' hub get manifestworks -n cluster1 -o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}'
+    eventually shows '' at hub manifestworks -n cluster1 -o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}'
     rbac_is one ^passed 'ClusterRole passed: /secrets get {} []'
     one delete clusterrole passed
 }
@@ -274,7 +277,7 @@ RoleBinding $namespace/follows: Role follows <- User.$group alice $of
 }
 
 listed_in() {
-    hub get clusterpermission follows -n cluster1 -o json | jq -r "[.status.resourceStatus.$1[]? | select(any(.condition[]; .type == \"Applied\" and .status == \"True\")) | .namespace] | sort | join(\" \")"
+    at hub clusterpermission follows -n cluster1 -o json | jq -r "[.status.resourceStatus.$1[]? | select(any(.condition[]; .type == \"Applied\" and .status == \"True\")) | .namespace] | sort | join(\" \")"
 }
 
 @test "a selector and a name that stand in each other's way: the first one stays, the other is told" {
@@ -293,10 +296,10 @@ YAML
 # holds_one_rule NAME NAMESPACE: either of the two, not a mixture, and it is not written to and fro.
 holds_one_rule() {
     local first
-    first=$(one get role "$1" -n "$2" -o 'jsonpath={.metadata.resourceVersion} {.rules[*].resources[*]}')
+    first=$(at one role "$1" -n "$2" -o 'jsonpath={.metadata.resourceVersion} {.rules[*].resources[*]}')
     [[ $first =~ ^[0-9]+\ (pods|secrets)$ ]]
     permission cluster1 "$1-later" <<<'clusterRole: {rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}'
     delivered cluster1 "$1-later"
     hub delete clusterpermission "$1-later" -n cluster1
-    [ "$(one get role "$1" -n "$2" -o 'jsonpath={.metadata.resourceVersion} {.rules[*].resources[*]}')" = "$first" ]
+    [ "$(at one role "$1" -n "$2" -o 'jsonpath={.metadata.resourceVersion} {.rules[*].resources[*]}')" = "$first" ]
 }

@@ -23,14 +23,14 @@ group=rbac.authorization.k8s.io
 
 # bystander: all versions of a permission that nobody touches, on both sides.
 bystander() {
-    hub get clusterpermission bystander -n cluster1 -o 'jsonpath={.metadata.resourceVersion} '
-    hub get manifestwork "$(work_of cluster1 bystander)" -n cluster1 -o 'jsonpath={.metadata.resourceVersion} '
-    one get clusterrole,clusterrolebinding bystander -o 'jsonpath={.items[*].metadata.resourceVersion}'
+    at hub clusterpermission bystander -n cluster1 -o 'jsonpath={.metadata.resourceVersion} '
+    at hub manifestwork "$(work_of cluster1 bystander)" -n cluster1 -o 'jsonpath={.metadata.resourceVersion} '
+    at one clusterrole,clusterrolebinding bystander -o 'jsonpath={.items[*].metadata.resourceVersion}'
 }
 
 # counted NAME: entries of its resourceStatus by kind, "2/1/0/0 TRUE": ClusterRoles, ClusterRoleBindings, Roles, RoleBindings, applied.
 counted() {
-    hub get clusterpermission "$1" -n cluster1 -o json | jq -r '.status.resourceStatus | [.clusterRoles, .clusterRoleBindings, .roles, .roleBindings]
+    at hub clusterpermission "$1" -n cluster1 -o json | jq -r '.status.resourceStatus | [.clusterRoles, .clusterRoleBindings, .roles, .roleBindings]
         | "\(map(length | tostring) | join("/")) \([.[] | .[]? | .condition[] | select(.type == "Applied" and .status == "True")] | length)"'
 }
 
@@ -61,9 +61,9 @@ Role team-a/full: /secrets[own] get $of
 RoleBinding team-a/full: Role full <- User.$group alice $of"
     eventually shows '1/1/1/1 4' counted full
     shows 'ClusterRole ClusterRoleBinding Role RoleBinding' \
-        hub get manifestwork "$work" -n cluster1 -o 'jsonpath={.spec.workload.manifests[*].kind}'
-    shows '' hub get manifestwork "$work" -n cluster1 -o 'jsonpath={.spec.manifestConfigs}'
-    shows 'ClusterPermission full' hub get manifestwork "$work" -n cluster1 \
+        at hub manifestwork "$work" -n cluster1 -o 'jsonpath={.spec.workload.manifests[*].kind}'
+    shows '' at hub manifestwork "$work" -n cluster1 -o 'jsonpath={.spec.manifestConfigs}'
+    shows 'ClusterPermission full' at hub manifestwork "$work" -n cluster1 \
         -o 'jsonpath={.metadata.ownerReferences[*].kind} {.metadata.ownerReferences[*].name}'
     local message="Apply manifest work complete
 Run the following command to check the ManifestWork status:
@@ -109,13 +109,13 @@ YAML
     delivered cluster1 shrinks
     eventually shows '1/2/0/0 3' counted shrinks
     local version
-    version=$(one get clusterrolebinding shrinks-1 -o 'jsonpath={.metadata.uid} {.metadata.resourceVersion}')
+    version=$(at one clusterrolebinding shrinks-1 -o 'jsonpath={.metadata.uid} {.metadata.resourceVersion}')
     hub patch clusterpermission shrinks -n cluster1 --type=json -p '[{"op":"remove","path":"/spec/clusterRoleBindings/1"}]'
     eventually gone_at one clusterrolebinding shrinks-2
     delivered cluster1 shrinks
     eventually shows '1/1/0/0 2' counted shrinks
-    shows shrinks-1 hub get clusterpermission shrinks -n cluster1 -o 'jsonpath={.status.resourceStatus.clusterRoleBindings[*].name}'
-    shows "$version" one get clusterrolebinding shrinks-1 -o 'jsonpath={.metadata.uid} {.metadata.resourceVersion}'
+    shows shrinks-1 at hub clusterpermission shrinks -n cluster1 -o 'jsonpath={.status.resourceStatus.clusterRoleBindings[*].name}'
+    shows "$version" at one clusterrolebinding shrinks-1 -o 'jsonpath={.metadata.uid} {.metadata.resourceVersion}'
     remove shrinks
 }
 
@@ -161,7 +161,7 @@ YAML
     refused cluster1 checked ValidateRolesExist RolesNotFound 'The following roles were not found: team-a/absent'
     local version work
     work=$(work_of cluster1 checked)
-    run -0 hub get manifestwork "$work" -n cluster1 -o json
+    run -0 at hub manifestwork "$work" -n cluster1 -o json
     shows 'ReadOnly' jq -r '[.spec.manifestConfigs[].updateStrategy.type] | unique | join(" ")' <<<"$output"
     one create role absent -n team-a --verb=get --resource=pods
     one label role absent -n team-a e2e=fleet
@@ -170,7 +170,7 @@ YAML
     hub patch clusterpermission checked -n cluster1 --type=merge -p '{"spec":{"validate":false}}'
     eventually holds_at hub 'all(.status.conditions[]; .type | startswith("Validate") | not)' clusterpermission checked -n cluster1
     remove checked
-    one get role absent -n team-a # it was only looked at
+    at one role absent -n team-a # it was only looked at
     one delete role absent -n team-a
 }
 
@@ -181,14 +181,14 @@ YAML
     delivered cluster1 kept
     local work spec uid
     work=$(work_of cluster1 kept)
-    spec=$(hub get manifestwork "$work" -n cluster1 -o 'jsonpath={.spec}')
-    uid=$(hub get manifestwork "$work" -n cluster1 -o 'jsonpath={.metadata.uid}')
+    spec=$(at hub manifestwork "$work" -n cluster1 -o 'jsonpath={.spec}')
+    uid=$(at hub manifestwork "$work" -n cluster1 -o 'jsonpath={.metadata.uid}')
     hub patch manifestwork "$work" -n cluster1 --type=json \
         -p '[{"op":"replace","path":"/spec/workload/manifests/0/subjects/0/name","value":"mallory"}]'
-    eventually shows "$spec" hub get manifestwork "$work" -n cluster1 -o 'jsonpath={.spec}'
+    eventually shows "$spec" at hub manifestwork "$work" -n cluster1 -o 'jsonpath={.spec}'
     rbac_is one ^kept "ClusterRoleBinding kept: ClusterRole view <- User.$group alice $(of "$work")"
     hub delete manifestwork "$work" -n cluster1 --wait=false
-    anew() { local now; now=$(hub get manifestwork "$work" -n cluster1 -o 'jsonpath={.metadata.uid}') && [ -n "$now" ] && [ "$now" != "$uid" ]; }
+    anew() { local now; now=$(at hub manifestwork "$work" -n cluster1 -o 'jsonpath={.metadata.uid}') && [ -n "$now" ] && [ "$now" != "$uid" ]; }
     eventually anew
     rbac_is one ^kept "ClusterRoleBinding kept: ClusterRole view <- User.$group alice $(of "$work")"
     remove kept
@@ -222,7 +222,7 @@ YAML
 @test "in a namespace that is no managed cluster" {
     permission default lost <<<'clusterRoleBinding: {subject: {kind: User, name: alice}}'
     refused default lost Validation FailedValidationNotInManagedClusterNamespace 'namespace value is not a managed cluster'
-    run -0 hub get manifestworks -n default -o name
+    run -0 at hub manifestworks -n default -o name
     says ''
     hub delete clusterpermission lost -n default
 }
@@ -300,7 +300,7 @@ roleBindings:
 - {namespace: nowhere, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subject: {kind: User, name: alice}}
 YAML
     gets AppliedRBACManifestWork False clusterpermission partly -n cluster1
-    shows AppliedManifestWorkFailed reason AppliedRBACManifestWork clusterpermission partly -n cluster1
+    eventually shows AppliedManifestWorkFailed reason AppliedRBACManifestWork clusterpermission partly -n cluster1
     eventually shows '0/0/0/2 1' counted partly
     rbac_is one ^partly "RoleBinding team-a/partly: ClusterRole view <- User.$group alice $(of "$(work_of cluster1 partly)")"
     namespace_at one nowhere
@@ -336,7 +336,7 @@ many() {
 
 # parts NAME: its works, and of how many bytes each is.
 parts() {
-    hub get manifestworks -n cluster1 -o json | jq -r --arg name "$1" '.items[] | select(.metadata.ownerReferences[0].name == $name)
+    at hub manifestworks -n cluster1 -o json | jq -r --arg name "$1" '.items[] | select(.metadata.ownerReferences[0].name == $name)
         | "\(.metadata.name) \([.spec.workload.manifests[] | tojson | length] | add)"'
 }
 
@@ -363,7 +363,7 @@ parts() {
     eventually shows '' parts many
 }
 
-bindings_of() { one get rolebindings -n team-b -o name | grep -c "/$1-" || true; }
+bindings_of() { at one rolebindings -n team-b -o name | grep -c "/$1-" || true; }
 
 @test "through all of this, nobody touched the one that was good all the time" {
     [ -n "$BYSTANDER" ]

@@ -125,7 +125,7 @@ EOF
 
 # listed CLUSTER: what the status of the first example says of each object, "KIND [NAMESPACE/]NAME CONDITION".
 listed() {
-    hub get clusterpermission my-managed-rbac -n "$1" -o json | jq -r '.status.resourceStatus | to_entries[] | .key as $kind | .value[]
+    at hub clusterpermission my-managed-rbac -n "$1" -o json | jq -r '.status.resourceStatus | to_entries[] | .key as $kind | .value[]
         | "\($kind) \(if .namespace then .namespace + "/" else "" end)\(.name) \([.condition[] | "\(.type)=\(.status) \(.reason)"] | join(","))"' | LC_ALL=C sort
 }
 
@@ -138,7 +138,7 @@ listed() {
         shows FailedBuildManifestWork reason AppliedRBACManifestWork clusterpermission my-managed-rbac -n $cluster
         run -0 message SubjectPresent clusterpermission my-managed-rbac -n $cluster
         mentions managed-sa-sample
-        run -0 hub get manifestworks -n $cluster -o name
+        run -0 at hub manifestworks -n $cluster -o name
         says ''
     done
 }
@@ -180,7 +180,7 @@ EOF
 }
 
 @test "its work is one that any agent of Open Cluster Management can carry out" {
-    run -0 hub get manifestwork "$(work_of cluster1 my-managed-rbac)" -n cluster1 -o json
+    run -0 at hub manifestwork "$(work_of cluster1 my-managed-rbac)" -n cluster1 -o json
     shows 'ClusterPermission my-managed-rbac true true' jq -r '.metadata.ownerReferences[] | "\(.kind) \(.name) \(.controller) \(.blockOwnerDeletion)"' <<<"$output"
     shows '["ClusterRole","ClusterRoleBinding","Role","Role","RoleBinding","RoleBinding","RoleBinding"]' \
         jq -c '[.spec.workload.manifests[].kind]' <<<"$output"
@@ -221,6 +221,6 @@ ClusterRole secret-reader: /secrets get,list $of"
     eventually gone_at hub manifestwork "$work" -n cluster1
     rbac_is one my-managed-rbac ''
     shows "$two_had" rbac two
-    run -0 one get appliedmanifestworks -o 'jsonpath={.items[*].spec.manifestWorkName}'
+    run -0 at one appliedmanifestworks -o 'jsonpath={.items[*].spec.manifestWorkName}'
     says "$(work_of cluster1 my-managed-rbac-with-refs)"
 }

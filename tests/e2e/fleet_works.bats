@@ -12,19 +12,19 @@ setup_file() {
 teardown_file() { stop_fleet; }
 
 # value NAME: what a ConfigMap of the managed cluster says.
-value() { one get configmap "$1" -n team -o 'jsonpath={.data.value}'; }
+value() { at one configmap "$1" -n team -o 'jsonpath={.data.value}'; }
 
 # owners KIND NAME: the works that an object belongs to.
-owners() { one get "$@" -n team -o json | jq -r '[.metadata.ownerReferences[]? | select(.kind == "AppliedManifestWork") | .name | sub("^[0-9a-f]{64}-"; "")] | sort | join(" ")'; }
+owners() { at one "$@" -n team -o json | jq -r '[.metadata.ownerReferences[]? | select(.kind == "AppliedManifestWork") | .name | sub("^[0-9a-f]{64}-"; "")] | sort | join(" ")'; }
 
 # states WORK: of each manifest, in order: "KIND NAME TYPE=STATUS REASON, ..."
 states() {
-    hub get manifestwork "$1" -n cluster1 -o json | jq -r '.status.resourceStatus.manifests[]? | "\(.resourceMeta.kind) \(.resourceMeta.name) "
+    at hub manifestwork "$1" -n cluster1 -o json | jq -r '.status.resourceStatus.manifests[]? | "\(.resourceMeta.kind) \(.resourceMeta.name) "
         + ([.conditions[] | select(.type == "Applied" or .type == "Available") | "\(.type)=\(.status) \(.reason)"] | sort | join(", "))'
 }
 
 # manifest_message WORK N
-manifest_message() { hub get manifestwork "$1" -n cluster1 -o "jsonpath={.status.resourceStatus.manifests[$2].conditions[?(@.type==\"Applied\")].message}"; }
+manifest_message() { at hub manifestwork "$1" -n cluster1 -o "jsonpath={.status.resourceStatus.manifests[$2].conditions[?(@.type==\"Applied\")].message}"; }
 
 # drop WORK: deletes it, and waits until that is done.
 drop() { hub delete manifestwork "$1" -n cluster1 --timeout=60s; }
@@ -50,12 +50,12 @@ YAML
     shows "ConfigMap a $fine
 Namespace whole $fine
 ServiceAccount robot $fine" states whole
-    shows '0  v1 ConfigMap configmaps whole a' hub get manifestwork whole -n cluster1 -o 'jsonpath={range .status.resourceStatus.manifests[0].resourceMeta}{.ordinal} {.group} {.version} {.kind} {.resource} {.namespace} {.name}{end}'
-    shows cluster.open-cluster-management.io/manifest-work-cleanup hub get manifestwork whole -n cluster1 -o 'jsonpath={.metadata.finalizers[*]}'
+    shows '0  v1 ConfigMap configmaps whole a' at hub manifestwork whole -n cluster1 -o 'jsonpath={range .status.resourceStatus.manifests[0].resourceMeta}{.ordinal} {.group} {.version} {.kind} {.resource} {.namespace} {.name}{end}'
+    shows cluster.open-cluster-management.io/manifest-work-cleanup at hub manifestwork whole -n cluster1 -o 'jsonpath={.metadata.finalizers[*]}'
     local applied
-    applied=$(one get appliedmanifestworks -o 'jsonpath={.items[?(@.spec.manifestWorkName=="whole")].metadata.name}')
+    applied=$(at one appliedmanifestworks -o 'jsonpath={.items[?(@.spec.manifestWorkName=="whole")].metadata.name}')
     [ "$applied" = "$(hub_hash)-whole" ]
-    shows cluster.open-cluster-management.io/applied-manifest-work-cleanup one get appliedmanifestwork "$applied" -o 'jsonpath={.metadata.finalizers[*]}'
+    shows cluster.open-cluster-management.io/applied-manifest-work-cleanup at one appliedmanifestwork "$applied" -o 'jsonpath={.metadata.finalizers[*]}'
     shows 'configmaps namespaces serviceaccounts' recorded "$applied"
     shows 'AppliedManifestWork false' one get configmap a -n whole -o json --template '{{range .metadata.ownerReferences}}{{.kind}} {{or .controller false}}{{end}}' -o go-template
     drop whole
@@ -66,7 +66,7 @@ ServiceAccount robot $fine" states whole
 # hub_hash: of the hub's address as the agent knows it.
 hub_hash() { printf %s "$(kubectl config view --kubeconfig "$SCRATCH/cluster1.join" --raw -o 'jsonpath={.clusters[0].cluster.server}')" | sha256sum | cut -d' ' -f1; }
 
-recorded() { one get appliedmanifestwork "$1" -o json | jq -r '[.status.appliedResources[] | select(.uid != "" and .uid != null) | .resource] | sort | join(" ")'; }
+recorded() { at one appliedmanifestwork "$1" -o json | jq -r '[.status.appliedResources[] | select(.uid != "" and .uid != null) | .resource] | sort | join(" ")'; }
 
 @test "another content, another object, one less" {
     work cluster1 changes <<<"workload: {manifests: [$(configmap_manifest team a 1), $(configmap_manifest team b 1)]}"
@@ -101,10 +101,10 @@ recorded() { one get appliedmanifestwork "$1" -o json | jq -r '[.status.appliedR
     gets Applied True manifestwork right -n cluster1
     eventually shows 'left right' owners configmap shared
     local uid
-    uid=$(one get configmap shared -n team -o 'jsonpath={.metadata.uid}')
+    uid=$(at one configmap shared -n team -o 'jsonpath={.metadata.uid}')
     drop left
     eventually shows right owners configmap shared
-    shows "$uid" one get configmap shared -n team -o 'jsonpath={.metadata.uid}'
+    shows "$uid" at one configmap shared -n team -o 'jsonpath={.metadata.uid}'
     drop right
     gone_at one configmap shared -n team
 }
@@ -121,7 +121,7 @@ YAML
     shows AppliedManifestWorkFailed reason Applied manifestwork mixed -n cluster1
     shows 'Failed to apply manifest work' message Applied manifestwork mixed -n cluster1
     eventually shows 1 value mixed
-    run -0 hub get manifestwork mixed -n cluster1 -o json
+    run -0 at hub manifestwork mixed -n cluster1 -o json
     shows 'False True False' jq -r '[.status.resourceStatus.manifests[] | .conditions[] | select(.type == "Applied") | .status] | join(" ")' <<<"$output"
     shows 'AppliedManifestFailed AppliedManifestFailed' jq -r '[.status.resourceStatus.manifests[] | .conditions[] | select(.type == "Applied" and .status == "False") | .reason] | join(" ")' <<<"$output"
     drop mixed
@@ -131,7 +131,7 @@ YAML
 @test "works of another cluster are none of its business" {
     work cluster2 elsewhere <<<"workload: {manifests: [$(configmap_manifest default elsewhere 1)]}"
     gets Applied True manifestwork elsewhere -n cluster2
-    two get configmap elsewhere -n default
+    at two configmap elsewhere -n default
     gone_at one configmap elsewhere -n default
     hub delete manifestwork elsewhere -n cluster2 --timeout=60s
     gone_at two configmap elsewhere -n default
@@ -197,25 +197,25 @@ config() { printf '{resourceIdentifier: {resource: %s, name: %s, namespace: team
     work cluster1 ssa <<<"{workload: {manifests: [$adopting]}, manifestConfigs: [$(config configmaps ssa "$force")]}"
     gets Applied True manifestwork ssa -n cluster1
     eventually shows ours value ssa
-    shows kept one get configmap ssa -n team -o 'jsonpath={.data.more}'
-    holds_at one 'any(.metadata.managedFields[]; .manager == "work-agent-x" and .operation == "Apply")' configmap ssa -n team --show-managed-fields
+    shows kept at one configmap ssa -n team -o 'jsonpath={.data.more}'
+    holds_at one 'any(.metadata.managedFields[]; .manager == "work-agent-x" and .operation == "Apply")' configmap ssa -n team
     drop ssa
 }
 
 @test "ReadOnly: looked at, told of, left alone" {
     one create configmap looked -n team --from-literal=value=theirs
     local before
-    before=$(one get configmap looked -n team -o json)
+    before=$(at one configmap looked -n team -o json)
     work cluster1 looks <<<"{workload: {manifests: [$(configmap_manifest team looked ours), $(configmap_manifest team absent ours)]}, manifestConfigs: [
         $(config configmaps '"*"' 'updateStrategy: {type: ReadOnly}, feedbackRules: [{type: JSONPaths, jsonPaths: [{name: value, path: .data.value}]}]')]}"
     gets Applied True manifestwork looks -n cluster1
     gets Available False manifestwork looks -n cluster1
     shows '1 of 2 resources are not available' message Available manifestwork looks -n cluster1
-    eventually shows theirs hub get manifestwork looks -n cluster1 -o 'jsonpath={.status.resourceStatus.manifests[0].statusFeedback.values[0].fieldValue.string}'
-    shows "$before" one get configmap looked -n team -o json
+    eventually shows theirs at hub manifestwork looks -n cluster1 -o 'jsonpath={.status.resourceStatus.manifests[0].statusFeedback.values[0].fieldValue.string}'
+    shows "$before" at one configmap looked -n team -o json
     gone_at one configmap absent -n team
     one patch configmap looked -n team --type=merge -p '{"data":{"value":"other"}}'
-    eventually shows other hub get manifestwork looks -n cluster1 -o 'jsonpath={.status.resourceStatus.manifests[0].statusFeedback.values[0].fieldValue.string}'
+    eventually shows other at hub manifestwork looks -n cluster1 -o 'jsonpath={.status.resourceStatus.manifests[0].statusFeedback.values[0].fieldValue.string}'
     drop looks
     shows other value looked
     one delete configmap looked -n team
@@ -274,13 +274,13 @@ executor='executor: {subject: {type: ServiceAccount, serviceAccount: {namespace:
     one patch role doer -n team --type=json -p '[{"op":"add","path":"/rules/0/resources/-","value":"serviceaccounts"}]'
     touch_work does
     gets Applied True manifestwork does -n cluster1
-    one get serviceaccount deed -n team
+    at one serviceaccount deed -n team
     drop does
 }
 
 # touch_work WORK: another generation, so that nobody waits for the next minute.
 touch_work() { hub patch manifestwork "$1" -n cluster1 --type=merge -p "{\"spec\":{\"deleteOption\":{\"propagationPolicy\":\"Foreground\",\"ttlSecondsAfterFinished\":$((RANDOM + 1000000))}}}"; }
-applied_states() { hub get manifestwork "$1" -n cluster1 -o json | jq -r '[.status.resourceStatus.manifests[] | .conditions[] | select(.type == "Applied") | .status] | join(" ")'; }
+applied_states() { at hub manifestwork "$1" -n cluster1 -o json | jq -r '[.status.resourceStatus.manifests[] | .conditions[] | select(.type == "Applied") | .status] | join(" ")'; }
 
 @test "an executor without the right to delete: only what is going to stay" {
     one patch role doer -n team --type=json -p '[{"op":"replace","path":"/rules/0/verbs","value":["create","update","patch","get"]}]'
@@ -305,7 +305,7 @@ applied_states() { hub get manifestwork "$1" -n cluster1 -o json | jq -r '[.stat
     one patch role maker -n team --type=json -p '[{"op":"add","path":"/rules/0/verbs/-","value":"escalate"}]'
     touch_work climbs
     gets Applied True manifestwork climbs -n cluster1
-    one get role climbs -n team
+    at one role climbs -n team
     drop climbs
     gone_at one role climbs -n team
 }
@@ -343,5 +343,5 @@ YAML
     drop tells
 }
 
-fed_back() { hub get manifestwork "$1" -n cluster1 -o json | jq -r '[.status.resourceStatus.manifests[0].statusFeedback.values[]? | "\(.name)=\(.fieldValue | .integer // .string // .boolean)"] | sort | join(" ")'; }
-synced() { hub get manifestwork "$1" -n cluster1 -o 'jsonpath={range .status.resourceStatus.manifests[0].conditions[?(@.type=="StatusFeedbackSynced")]}{.status} {.reason}{end}'; }
+fed_back() { at hub manifestwork "$1" -n cluster1 -o json | jq -r '[.status.resourceStatus.manifests[0].statusFeedback.values[]? | "\(.name)=\(.fieldValue | .integer // .string // .boolean)"] | sort | join(" ")'; }
+synced() { at hub manifestwork "$1" -n cluster1 -o 'jsonpath={range .status.resourceStatus.manifests[0].conditions[?(@.type=="StatusFeedbackSynced")]}{.status} {.reason}{end}'; }
