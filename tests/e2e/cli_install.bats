@@ -17,7 +17,7 @@ teardown_file() { stop_packages; }
 reeve() { "$REEVE" "$@" 2>&1 | sed -E 's/sha256:[0-9a-f]+/sha256:…/' && return "${PIPESTATUS[0]}"; }
 
 # spec KIND NAME [FLAG...]: of an install.
-spec() { kubectl get "$@" -o json | jq -Sc .spec; }
+spec() { look "$@" -o json | jq -Sc .spec; }
 
 @test "a package is asked for, and it is told how to see it through" {
     run -0 reeve install wordpressinc/wordpress:1.0 -n app-team-1 --as jane

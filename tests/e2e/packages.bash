@@ -17,7 +17,7 @@ start_packages() {
     publish provider 1.0 a example/provider-gcp:1.0
     publish wordpress 1.0 a wordpressinc/wordpress:1.0
     publish wordpress 1.1 a wordpressinc/wordpress:1.1
-    eventually kubectl get clusterpackageinstalls,packageinstalls,clusterstackinstalls,stackinstalls --all-namespaces
+    eventually look clusterpackageinstalls,packageinstalls,clusterstackinstalls,stackinstalls --all-namespaces
 }
 
 stop_packages() {
@@ -110,23 +110,24 @@ cluster_install() { IN='' install_of ClusterPackageInstall "$@" | kubectl create
 namespace_install() { IN=$1 install_of PackageInstall "${@:2}" | kubectl create -f -; }
 
 # holds FILTER KIND NAME [FLAG...]: the jq filter says true of the object. (jq -e is content with nothing at all.)
-holds() { [ "$(kubectl get "${@:2}" -o json | jq "$1")" = true ]; }
+holds() { [ "$(look "${@:2}" -o json | jq "$1")" = true ]; }
 
-# becomes_true CONDITION KIND NAME [FLAG...]: of the object as it is now asked for. kubectl is told when it does; what it leaves open is
-# whether the condition says of what generation it speaks.
-becomes_true() {
-    eventually kubectl wait --for=condition="$1" "${@:2}" --timeout=10s || { kubectl get "${@:2}" -o yaml >&2; return 1; }
-    eventually holds ".metadata.generation as \$now | any(.status.conditions[]?; .type == \"$1\" and .status == \"True\"
-        and .observedGeneration == \$now)" "${@:2}" || { kubectl get "${@:2}" -o yaml >&2; return 1; }
+# becomes_true CONDITION KIND NAME [FLAG...]: of the object as it is now asked for.
+becomes_true() { eventually is_true "$@" || { kubectl get "${@:2}" -o yaml >&2; return 1; }; }
+is_true() {
+    local now status about
+    read -r now status about < <(look "${@:2}" -o \
+        "jsonpath={.metadata.generation} {range .status.conditions[?(@.type==\"$1\")]}{.status} {.observedGeneration}{end}{\"\n\"}") || return
+    [ "$status" = True ] && [ "$about" = "$now" ]
 }
 
 installed() { becomes_true Installed "$@"; }
 
 # reason CONDITION KIND NAME [FLAG...]
-reason() { kubectl get "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}"; }
-message() { kubectl get "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].message}"; }
+reason() { look "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].reason}"; }
+message() { look "${@:2}" -o "jsonpath={.status.conditions[?(@.type==\"$1\")].message}"; }
 
-ready_of() { kubectl get "$@" -o 'jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.reason}{end}'; }
+ready_of() { look "$@" -o 'jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.reason}{end}'; }
 
 # refused REASON KIND NAME [FLAG...]: it is not installed, and this is why.
 refused() {
@@ -143,26 +144,26 @@ uninstall() { kubectl delete "$@" --timeout=60s; }
 # comes_back KIND NAME [FLAG...]: it is deleted, and another is there in its place. (kubectl would wait until there is none.)
 comes_back() {
     local uid
-    uid=$(kubectl get "$@" -o 'jsonpath={.metadata.uid}')
+    uid=$(look "$@" -o 'jsonpath={.metadata.uid}')
     kubectl delete "$@" --wait=false
-    anew() { local now; now=$(kubectl get "$@" -o 'jsonpath={.metadata.uid}') && [ -n "$now" ] && [ "$now" != "$uid" ]; }
+    anew() { local now; now=$(look "$@" -o 'jsonpath={.metadata.uid}') && [ -n "$now" ] && [ "$now" != "$uid" ]; }
     eventually anew "$@" || { echo "$* did not come back" >&2 && return 1; }
 }
 
 # rules NAME [KIND] [FLAG...]: one line for each resource of a role: "RESOURCE[.GROUP] VERB,VERB"
 rules() {
-    kubectl get "${2:-clusterrole}" "$1" "${@:3}" -o json | jq -r '[.rules[]? | (.verbs | sort | join(",")) as $verbs | .apiGroups[] as $group | .resources[]
+    look "${2:-clusterrole}" "$1" "${@:3}" -o json | jq -r '[.rules[]? | (.verbs | sort | join(",")) as $verbs | .apiGroups[] as $group | .resources[]
         | "\(.)\(if $group == "" then "" else "." + $group end) \($verbs)"] | unique[]'
 }
 
 # labels KIND NAME [FLAG...]: those of crossplane.io, one "key=value" a line, but the uids of records.
 labels() {
-    kubectl get "$@" -o json | jq -r '.metadata.labels // {} | to_entries[] | select(.key | contains("crossplane.io/"))
+    look "$@" -o json | jq -r '.metadata.labels // {} | to_entries[] | select(.key | contains("crossplane.io/"))
         | select(.key | startswith("parent.packages.crossplane.io/") or startswith("packages.crossplane.io/") | not) | "\(.key)=\(.value)"' | sort
 }
 
 # parents CRD: how many installs own it.
-parents() { kubectl get crd "$1" -o json | jq '[.metadata.labels | keys[] | select(startswith("parent.packages.crossplane.io/"))] | length'; }
+parents() { look crd "$1" -o json | jq '[.metadata.labels | keys[] | select(startswith("parent.packages.crossplane.io/"))] | length'; }
 
 # account NAMESPACE NAME: as the user that a ServiceAccount is.
 account() { echo "system:serviceaccount:$1:$2"; }

@@ -53,7 +53,7 @@ spec:
 YAML
     says 'clusterpackageinstall.packages.crossplane.io/provider created'
     installed cpi provider
-    eventually shows True kubectl get cpi provider -o 'jsonpath={.status.conditions[?(@.type=="Synced")].status}'
+    eventually shows True look cpi provider -o 'jsonpath={.status.conditions[?(@.type=="Synced")].status}'
 }
 
 @test "all CRDs of the package are in the cluster, labelled crossplane.io/scope: environment" {
@@ -76,7 +76,7 @@ YAML
 }
 
 @test "CRDs tell about themselves in annotations" {
-    note() { kubectl get crd "$1" -o json | jq -r --arg key "packages.crossplane.io/$2" '.metadata.annotations[$key]'; }
+    note() { look crd "$1" -o json | jq -r --arg key "packages.crossplane.io/$2" '.metadata.annotations[$key]'; }
     shows 'Example Cloud' note networks.compute.gcp.example.org package-title
     shows Compute note networks.compute.gcp.example.org group-title
     shows Databases note mysqlinstances.database.example.org group-title
@@ -139,7 +139,7 @@ rbac.crossplane.io/aggregate-to-environment-admin=true' labels clusterrole "$ROL
 }
 
 @test "a Deployment in the namespace of the spec, for the pod that hosts the controllers" {
-    run -0 kubectl get deployment provider-controller -n crossplane-system -o json
+    run -0 look deployment provider-controller -n crossplane-system -o json
     pod() { jq -ec ".spec.template.spec$1" <<<"$output"; }
     [ "$(pod .serviceAccountName)" = '"provider"' ]
     [ "$(pod .containers[0].image)" = '"example/provider-gcp:1.0"' ]
@@ -149,7 +149,7 @@ rbac.crossplane.io/aggregate-to-environment-admin=true' labels clusterrole "$ROL
 }
 
 @test "its security contexts restrict root access; the fsGroup of the author is kept" {
-    run -0 kubectl get deployment provider-controller -n crossplane-system -o json
+    run -0 look deployment provider-controller -n crossplane-system -o json
     [ "$(jq -cS .spec.template.spec.securityContext <<<"$output")" = '{"fsGroup":65534,"runAsNonRoot":true}' ]
     [ "$(jq -cS .spec.template.spec.containers[0].securityContext <<<"$output")" = \
         '{"allowPrivilegeEscalation":false,"privileged":false,"runAsNonRoot":true}' ]
@@ -184,21 +184,21 @@ rbac.crossplane.io/aggregate-to-environment-admin=true' labels clusterrole "$ROL
     run -0 kubectl get cpi provider -o wide
     matches 'NAME +INSTALLED +HEALTHY +PACKAGE +VERSION +AGE +DIGEST +REASON'
     matches "provider .* sha256:[0-9a-f]{64} +[A-Za-z]+"
-    shows '{"established":6,"wanted":6}' kubectl get cpi provider -o 'jsonpath={.status.crds}'
+    shows '{"established":6,"wanted":6}' look cpi provider -o 'jsonpath={.status.crds}'
     run -0 kubectl get crossplane -o name
     mentions clusterpackageinstall.packages.crossplane.io/provider
     mentions clusterpackage.packages.crossplane.io/
 }
 
 @test "a ClusterPackage records what was installed" {
-    run -0 kubectl get cpi provider -o 'jsonpath={.status.packageRecord.kind} {.status.packageRecord.name}'
+    run -0 look cpi provider -o 'jsonpath={.status.packageRecord.kind} {.status.packageRecord.name}'
     [[ $output == 'ClusterPackage '* ]]
     holds '[.. | strings] | any(. == "Example Cloud") and any(test("^sha256:[0-9a-f]{64}$"))' clusterpackage "${output#* }"
 }
 
 @test "Events of the install tell of each step" {
     local uid
-    uid=$(kubectl get cpi provider -o 'jsonpath={.metadata.uid}')
+    uid=$(look cpi provider -o 'jsonpath={.metadata.uid}')
     eventually holds '[.items[] | select(.involvedObject.uid == "'"$uid"'").type]
         | length > 0 and all(. == "Normal")' events --all-namespaces
     eventually holds '[.items[] | select(.involvedObject.uid == "'"$uid"'" and .reason == "Granted").message] | length > 0
@@ -230,7 +230,7 @@ YAML
 @test "its controller serves the claims of every namespace, with its token and nothing else" {
     start_controller provider crossplane-system provider
     kubectl wait mysqlinstance/orders -n foo --for=jsonpath='{.status.phase}'=Bound --timeout=60s
-    shows RUNNABLE kubectl get cloudsqlinstance orders -n foo -o 'jsonpath={.status.state}'
+    shows RUNNABLE look cloudsqlinstance orders -n foo -o 'jsonpath={.status.state}'
     shows 'endpoint password username ' kubectl get secret orders -n foo -o 'go-template={{range $k, $v := .data}}{{$k}} {{end}}'
 }
 
@@ -242,9 +242,9 @@ YAML
     mentions cloudsqlinstanceclasses
     mentions foo
     # All of it is still there, and works.
-    run -0 kubectl get clusterrolebinding "$ROLE:system" -o name
-    run -0 kubectl get deployment provider-controller -n crossplane-system -o name
-    run -0 kubectl get mysqlinstance orders -n foo -o name
+    run -0 look clusterrolebinding "$ROLE:system" -o name
+    run -0 look deployment provider-controller -n crossplane-system -o name
+    run -0 look mysqlinstance orders -n foo -o name
 }
 
 @test "when the last one is gone everything goes: Deployment, binding, roles, ServiceAccount, CRDs, record" {
@@ -265,9 +265,9 @@ YAML
 @test "the namespace of the spec, if there is one" {
     cluster_install provider example/provider-gcp:1.0 'namespace: gcp-system' 'serviceAccount: {annotations: {cloud.example.org/identity: robot}}'
     installed cpi provider
-    shows robot kubectl get serviceaccount provider -n gcp-system -o 'jsonpath={.metadata.annotations.cloud\.example\.org/identity}'
-    shows provider kubectl get deployment provider-controller -n gcp-system -o 'jsonpath={.spec.template.spec.serviceAccountName}'
-    shows gcp-system kubectl get clusterrolebinding "$ROLE:system" -o 'jsonpath={.subjects[0].namespace}'
+    shows robot look serviceaccount provider -n gcp-system -o 'jsonpath={.metadata.annotations.cloud\.example\.org/identity}'
+    shows provider look deployment provider-controller -n gcp-system -o 'jsonpath={.spec.template.spec.serviceAccountName}'
+    shows gcp-system look clusterrolebinding "$ROLE:system" -o 'jsonpath={.subjects[0].namespace}'
     is_gone serviceaccount provider -n crossplane-system
     uninstall cpi provider
 }
@@ -280,7 +280,7 @@ YAML
     says "$(crds)"
     run -0 rules package:example:provider-gcp:1.0-b:view
     says "$(people get,list,watch)"
-    shows package:example:provider-gcp:1.0-b:system kubectl get clusterrolebinding package:example:provider-gcp:1.0-b:system -o 'jsonpath={.roleRef.name}'
+    shows package:example:provider-gcp:1.0-b:system look clusterrolebinding package:example:provider-gcp:1.0-b:system -o 'jsonpath={.roleRef.name}'
     uninstall cpi provider
     run -0 kubectl get crds --selector crossplane.io/scope=environment
     says 'No resources found'

@@ -18,11 +18,11 @@ WP=package:wordpressinc:wordpress
 
 # state: all objects that installs make, and in which version; to compare. (What aggregated roles hold follows from the others.)
 state() {
-    kubectl get crds,clusterroles,clusterrolebindings,namespaces -o json |
+    look crds,clusterroles,clusterrolebindings,namespaces -o json |
         jq -cS '[.items[] | select(.aggregationRule == null) | [.kind, .metadata.name, .metadata.resourceVersion]]'
-    kubectl get roles,rolebindings,serviceaccounts,deployments,packages,stacks --all-namespaces -o json |
+    look roles,rolebindings,serviceaccounts,deployments,packages,stacks --all-namespaces -o json |
         jq -cS '[.items[] | [.kind, .metadata.namespace, .metadata.name, .metadata.uid, (.metadata.generation // .metadata.resourceVersion)]]'
-    kubectl get clusterpackages,clusterstacks -o json | jq -cS '[.items[] | [.kind, .metadata.name, .metadata.resourceVersion]]'
+    look clusterpackages,clusterstacks -o json | jq -cS '[.items[] | [.kind, .metadata.name, .metadata.resourceVersion]]'
 }
 
 # set_package KIND NAME NAMESPACE REFERENCE: edits spec.package.
@@ -37,7 +37,7 @@ set_package() { kubectl patch "$1" "$2" ${3:+-n "$3"} --type=merge -p "{\"spec\"
     refused ScopeMismatch pi provider -n one
     run -0 message Ready pi provider -n one
     mentions ClusterPackageInstall
-    shows False kubectl get pi provider -n one -o 'jsonpath={.status.conditions[?(@.type=="Synced")].status}'
+    shows False look pi provider -n one -o 'jsonpath={.status.conditions[?(@.type=="Synced")].status}'
     [ "$(state)" = "$before" ]
     uninstall pi provider -n one
 }
@@ -126,7 +126,7 @@ deployment() { printf 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x
         run -0 message Ready pi "greedy-$install" -n one
         mentions "${words[install - 1]}"
     done
-    shows '' kubectl get deployments,rolebindings,packages -n one -o name
+    shows '' look deployments,rolebindings,packages -n one -o name
     eventually is_gone crd bars.bar.example.org
     kubectl delete pi --all -n one
 }
@@ -136,7 +136,7 @@ deployment() { printf 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x
         containers: [{name: c, securityContext: {runAsNonRoot: false, readOnlyRootFilesystem: true}}]}') made_up acme/modest:1.0 Namespaced "$SCRATCH/bar"
     namespace_install one modest acme/modest:1.0
     installed pi modest -n one
-    run -0 kubectl get deployment modest-controller -n one -o json
+    run -0 look deployment modest-controller -n one -o json
     [ "$(jq -cS '.spec.template.spec.securityContext' <<<"$output")" = '{"runAsNonRoot":true}' ]
     for list in containers initContainers; do
         [ "$(jq -cS ".spec.template.spec.$list[0].securityContext" <<<"$output")" = '{"allowPrivilegeEscalation":false,"privileged":false,"runAsNonRoot":true}' ]
@@ -179,7 +179,7 @@ deployment() { printf 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x
 
 @test "records made by hand grant nothing" {
     local before
-    before=$(kubectl get clusterroles,clusterrolebindings -o name)
+    before=$(look clusterroles,clusterrolebindings -o name)
     kubectl create -f - <<'YAML'
 apiVersion: packages.crossplane.io/v1alpha1
 kind: Package
@@ -200,7 +200,7 @@ YAML
     uninstall pi bar -n two
     is_gone serviceaccount forged -n one
     is_gone deployment forged-controller -n one
-    [ "$(kubectl get clusterroles,clusterrolebindings -o name)" = "$before" ]
+    [ "$(look clusterroles,clusterrolebindings -o name)" = "$before" ]
     kubectl delete clusterpackage forged --ignore-not-found
     kubectl delete package forged -n one --ignore-not-found
 }
@@ -262,7 +262,7 @@ dependsOn: [{crd: cloudsqlinstanceclasses.database.gcp.example.org}, {crd: netwo
     local chooser
     chooser=$(account two chooser)
     shows 'cloudsqlinstanceclasses.database.gcp.example.org *' rules package:acme:chooser:1.0:system-cluster
-    shows package:acme:chooser:1.0:system-cluster kubectl get clusterrolebinding package:acme:chooser:1.0:system-cluster:two -o 'jsonpath={.roleRef.name}'
+    shows package:acme:chooser:1.0:system-cluster look clusterrolebinding package:acme:chooser:1.0:system-cluster:two -o 'jsonpath={.roleRef.name}'
     eventually may "$chooser" list cloudsqlinstanceclasses.database.gcp.example.org
     may "$chooser" list networks.compute.gcp.example.org two
     may_not "$chooser" list networks.compute.gcp.example.org one
@@ -278,8 +278,8 @@ dependsOn: [{crd: cloudsqlinstanceclasses.database.gcp.example.org}, {crd: netwo
 @test "upgrade by editing spec.package: new roles and binding, the Deployment rolled, the old ones gone" {
     set_package pi wordpress one wordpressinc/wordpress:1.1
     installed pi wordpress -n one
-    shows 1.1 kubectl get pi wordpress -n one -o 'jsonpath={.status.version}'
-    eventually shows wordpressinc/wordpress:1.1 kubectl get deployment wordpress-controller -n one -o 'jsonpath={.spec.template.spec.containers[0].image}'
+    shows 1.1 look pi wordpress -n one -o 'jsonpath={.status.version}'
+    eventually shows wordpressinc/wordpress:1.1 look deployment wordpress-controller -n one -o 'jsonpath={.spec.template.spec.containers[0].image}'
     for role in system admin edit view; do
         is_there clusterrole $WP:1.1:$role
         eventually is_gone clusterrole $WP:1.0:$role
@@ -292,30 +292,30 @@ dependsOn: [{crd: cloudsqlinstanceclasses.database.gcp.example.org}, {crd: netwo
 
 @test "an upgrade that is refused: Blocked, the old version keeps running" {
     local role
-    role=$(kubectl get rolebinding $WP:1.1:system -n one -o 'jsonpath={.metadata.uid}')
+    role=$(look rolebinding $WP:1.1:system -n one -o 'jsonpath={.metadata.uid}')
     set_package pi wordpress one example/provider-gcp:1.0
     eventually shows Blocked reason Ready pi wordpress -n one
     run -0 message Ready pi wordpress -n one
     mentions ClusterPackageInstall
-    shows True kubectl get pi wordpress -n one -o 'jsonpath={.status.conditions[?(@.type=="Installed")].status}'
-    shows "$role" kubectl get rolebinding $WP:1.1:system -n one -o 'jsonpath={.metadata.uid}'
-    shows wordpressinc/wordpress:1.1 kubectl get deployment wordpress-controller -n one -o 'jsonpath={.spec.template.spec.containers[0].image}'
+    shows True look pi wordpress -n one -o 'jsonpath={.status.conditions[?(@.type=="Installed")].status}'
+    shows "$role" look rolebinding $WP:1.1:system -n one -o 'jsonpath={.metadata.uid}'
+    shows wordpressinc/wordpress:1.1 look deployment wordpress-controller -n one -o 'jsonpath={.spec.template.spec.containers[0].image}'
     may "$(account one wordpress)" list secrets one
 }
 
 @test "downgrade, the same way" {
     set_package pi wordpress one wordpressinc/wordpress:1.0
     installed pi wordpress -n one
-    shows 1.0 kubectl get pi wordpress -n one -o 'jsonpath={.status.version}'
-    eventually shows wordpressinc/wordpress:1.0 kubectl get deployment wordpress-controller -n one -o 'jsonpath={.spec.template.spec.containers[0].image}'
+    shows 1.0 look pi wordpress -n one -o 'jsonpath={.status.version}'
+    eventually shows wordpressinc/wordpress:1.0 look deployment wordpress-controller -n one -o 'jsonpath={.spec.template.spec.containers[0].image}'
     for role in system admin edit view; do eventually is_gone clusterrole $WP:1.1:$role; done
-    shows $WP:1.0:system kubectl get rolebindings -n one -o 'jsonpath={.items[*].metadata.name}'
+    shows $WP:1.0:system look rolebindings -n one -o 'jsonpath={.items[*].metadata.name}'
 }
 
 @test "a cluster package is upgraded likewise" {
     set_package cpi provider '' example/provider-gcp:1.1
     installed cpi provider
-    shows package:example:provider-gcp:1.1:system kubectl get clusterrolebinding package:example:provider-gcp:1.1:system -o 'jsonpath={.roleRef.name}'
+    shows package:example:provider-gcp:1.1:system look clusterrolebinding package:example:provider-gcp:1.1:system -o 'jsonpath={.roleRef.name}'
     eventually is_gone clusterrolebinding package:example:provider-gcp:1.0:system
     for role in system admin edit view; do eventually is_gone clusterrole package:example:provider-gcp:1.0:$role; done
     may "$(account crossplane-system provider)" list mysqlinstances.database.example.org
@@ -338,7 +338,7 @@ dependsOn: [{crd: cloudsqlinstanceclasses.database.gcp.example.org}, {crd: netwo
 
 @test "records come back, too" {
     local record
-    record=$(kubectl get pi wordpress -n one -o 'jsonpath={.status.packageRecord.name}')
+    record=$(look pi wordpress -n one -o 'jsonpath={.status.packageRecord.name}')
     comes_back package "$record" -n one
     installed pi wordpress -n one
 }
@@ -346,9 +346,9 @@ dependsOn: [{crd: cloudsqlinstanceclasses.database.gcp.example.org}, {crd: netwo
 @test "whatever somebody changes is changed back" {
     undone() { # OBJECT JQ-FILTER PATCH: what the filter shows is as before
         local was
-        was=$(kubectl get $1 -o json | jq -cS "$2")
+        was=$(look $1 -o json | jq -cS "$2")
         kubectl patch $1 --type=json -p "$3"
-        same() { [ "$(kubectl get $1 -o json | jq -cS "$2")" = "$was" ]; }
+        same() { [ "$(look $1 -o json | jq -cS "$2")" = "$was" ]; }
         eventually same "$1" "$2" || { echo "$1 $2 stayed changed" >&2 && return 1; }
     }
     undone "clusterrole $WP:1.0:system" .rules '[{"op":"add","path":"/rules/-","value":{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}}]'
@@ -401,7 +401,7 @@ tells() { [[ "$(message Ready "${@:2}")" == *"$1"* ]]; }
 
 @test "the annotation packages.crossplane.io/delete-instances deletes those of its namespace; those elsewhere are not its to delete" {
     kubectl annotate pi wordpress -n one packages.crossplane.io/delete-instances=true
-    eventually shows two/d kubectl get wordpressinstances --all-namespaces -o 'jsonpath={.items[*].metadata.namespace}/{.items[*].metadata.name}'
+    eventually shows two/d look wordpressinstances --all-namespaces -o 'jsonpath={.items[*].metadata.namespace}/{.items[*].metadata.name}'
     eventually tells '1 wordpressinstances (1 in two)' pi wordpress -n one
     eventually shows InUse reason Ready pi wordpress -n one
     is_there deployment wordpress-controller -n one

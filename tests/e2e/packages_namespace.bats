@@ -41,7 +41,7 @@ YAML
     run -0 labels crd $CRD
     says 'crossplane.io/scope=namespace
 namespace.crossplane.io/app-a=true'
-    run -0 kubectl get crds --selector crossplane.io/scope=namespace,namespace.crossplane.io/app-a=true -o name
+    run -0 look crds --selector crossplane.io/scope=namespace,namespace.crossplane.io/app-a=true -o name
     says "customresourcedefinition.apiextensions.k8s.io/$CRD"
     run -0 kubectl get crds --selector crossplane.io/scope=namespace,namespace.crossplane.io/app-b=true
     says 'No resources found'
@@ -79,16 +79,16 @@ rbac.crossplane.io/aggregate-to-namespace-admin=true' labels clusterrole $ROLE:a
 }
 
 @test "2. a ServiceAccount, and a RoleBinding in the target namespace to the system ClusterRole" {
-    run -0 kubectl get serviceaccount wordpress -n app-a -o name
-    shows "ClusterRole $ROLE:system" kubectl get rolebinding $ROLE:system -n app-a -o 'jsonpath={.roleRef.kind} {.roleRef.name}'
-    shows '[{"kind":"ServiceAccount","name":"wordpress","namespace":"app-a"}]' kubectl get rolebinding $ROLE:system -n app-a -o 'jsonpath={.subjects}'
+    run -0 look serviceaccount wordpress -n app-a -o name
+    shows "ClusterRole $ROLE:system" look rolebinding $ROLE:system -n app-a -o 'jsonpath={.roleRef.kind} {.roleRef.name}'
+    shows '[{"kind":"ServiceAccount","name":"wordpress","namespace":"app-a"}]' look rolebinding $ROLE:system -n app-a -o 'jsonpath={.subjects}'
     is_gone clusterrolebinding $ROLE:system
     is_gone clusterrole $ROLE:system-cluster
 }
 
 @test "2. a Deployment in the same namespace as the package" {
-    shows wordpress kubectl get deployment wordpress-controller -n app-a -o 'jsonpath={.spec.template.spec.serviceAccountName}'
-    shows wordpressinc/wordpress:1.1 kubectl get deployment wordpress-controller -n app-a -o 'jsonpath={.spec.template.spec.containers[0].image}'
+    shows wordpress look deployment wordpress-controller -n app-a -o 'jsonpath={.spec.template.spec.serviceAccountName}'
+    shows wordpressinc/wordpress:1.1 look deployment wordpress-controller -n app-a -o 'jsonpath={.spec.template.spec.containers[0].image}'
 }
 
 @test "3. the user creates a WordPressInstance in the same namespace" {
@@ -103,15 +103,15 @@ YAML
 @test "4. the WordPress controller sees it, 5. and creates a claim for a database" {
     start_controller wordpress app-a wordpress
     eventually is_there mysqlinstance blog-mysql -n app-a
-    shows WordPressInstance/blog kubectl get mysqlinstance blog-mysql -n app-a -o 'jsonpath={.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}'
+    shows WordPressInstance/blog look mysqlinstance blog-mysql -n app-a -o 'jsonpath={.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}'
 }
 
 @test "6. the claim is served by the default class of the environment, and the blog runs" {
     kubectl wait mysqlinstance/blog-mysql -n app-a --for=jsonpath='{.status.phase}'=Bound --timeout=60s
-    shows standard kubectl get mysqlinstance blog-mysql -n app-a -o 'jsonpath={.status.class}'
+    shows standard look mysqlinstance blog-mysql -n app-a -o 'jsonpath={.status.class}'
     kubectl wait wordpressinstance/blog -n app-a --for=jsonpath='{.status.phase}'=Running --timeout=60s
-    shows blog-mysql.app-a.sql.example.org kubectl get configmap blog-settings -n app-a -o 'jsonpath={.data.database}'
-    shows dark kubectl get configmap blog-settings -n app-a -o 'jsonpath={.data.theme}'
+    shows blog-mysql.app-a.sql.example.org look configmap blog-settings -n app-a -o 'jsonpath={.data.database}'
+    shows dark look configmap blog-settings -n app-a -o 'jsonpath={.data.theme}'
 }
 
 @test "isolation: its token is refused in every other namespace, and everywhere at once" {
@@ -149,10 +149,10 @@ app-a wordpressinstances/status.wordpress.example.org $all"
 
 @test "a second namespace that installs it adds one label to the roles and the CRD that are there" {
     local before after
-    before=$(kubectl get clusterrole $ROLE:view -o 'jsonpath={.metadata.uid}')
+    before=$(look clusterrole $ROLE:view -o 'jsonpath={.metadata.uid}')
     namespace_install app-b wp wordpressinc/wordpress:1.1
     installed pi wp -n app-b
-    after=$(kubectl get clusterrole $ROLE:view -o 'jsonpath={.metadata.uid}')
+    after=$(look clusterrole $ROLE:view -o 'jsonpath={.metadata.uid}')
     [ "$before" = "$after" ]
     for role in edit view; do
         shows "namespace.crossplane.io/app-a=true
@@ -169,7 +169,7 @@ namespace.crossplane.io/app-b=true'
 namespace.crossplane.io/app-a=true
 namespace.crossplane.io/app-b=true'
     shows 2 parents $CRD
-    shows wp kubectl get rolebinding $ROLE:system -n app-b -o 'jsonpath={.subjects[0].name}'
+    shows wp look rolebinding $ROLE:system -n app-b -o 'jsonpath={.subjects[0].name}'
     may_not "$(account app-b wp)" list secrets app-a
     may_not "$(account app-a wordpress)" list secrets app-b
     may "$(account app-b wp)" list secrets app-b
@@ -184,7 +184,7 @@ namespace.crossplane.io/app-a=true'
     says 'namespace.crossplane.io/app-a=true
 rbac.crossplane.io/aggregate-to-namespace-view=true'
     for object in "rolebinding $ROLE:system" 'serviceaccount wp' 'deployment wp-controller'; do is_gone $object -n app-b; done
-    shows Running kubectl get wordpressinstance blog -n app-a -o 'jsonpath={.status.phase}'
+    shows Running look wordpressinstance blog -n app-a -o 'jsonpath={.status.phase}'
     may_not "$(account app-b wp)" list secrets app-b
 }
 
@@ -197,5 +197,5 @@ rbac.crossplane.io/aggregate-to-namespace-view=true'
     is_gone rolebinding $ROLE:system -n app-a
     is_gone serviceaccount wordpress -n app-a
     eventually is_gone mysqlinstance blog-mysql -n app-a
-    shows '' kubectl get packages -n app-a -o name
+    shows '' look packages -n app-a -o name
 }

@@ -21,7 +21,7 @@ teardown_file() {
 }
 
 # selectors ROLE: of its aggregation rule, one a line, "key=value" sorted
-selectors() { kubectl get clusterrole "$1" -o json | jq -r '.aggregationRule.clusterRoleSelectors[] | [.matchLabels | to_entries[] | "\(.key)=\(.value)"] | sort | join(",")'; }
+selectors() { look clusterrole "$1" -o json | jq -r '.aggregationRule.clusterRoleSelectors[] | [.matchLabels | to_entries[] | "\(.key)=\(.value)"] | sort | join(",")'; }
 
 READ='get list watch'
 WRITE='create update patch delete deletecollection'
@@ -73,7 +73,7 @@ PI=packageinstalls.packages.crossplane.io
 # ---- Who may what before any package is there. ----
 
 @test "kubectl {any crossplane-admin operation} --as-group=crossplane:masters" {
-    shows 'Group crossplane:masters' kubectl get clusterrolebinding crossplane-admin -o 'jsonpath={.subjects[0].kind} {.subjects[0].name}'
+    shows 'Group crossplane:masters' look clusterrolebinding crossplane-admin -o 'jsonpath={.subjects[0].kind} {.subjects[0].name}'
     master() { kubectl "$@" --as=somebody --as-group=crossplane:masters; }
     run -0 master create namespace e2e-made
     run -0 master delete namespace e2e-made --wait=false

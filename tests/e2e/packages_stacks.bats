@@ -51,16 +51,16 @@ wordpressinstances/status.wordpress.example.org *' rules wordpress role -n one
 
 @test "a ServiceAccount, and a RoleBinding of the Role to it, named after the stack" {
     is_there serviceaccount wordpress -n one
-    shows 'Role wordpress' kubectl get rolebinding wordpress -n one -o 'jsonpath={.roleRef.kind} {.roleRef.name}'
-    shows '[{"kind":"ServiceAccount","name":"wordpress","namespace":"one"}]' kubectl get rolebinding wordpress -n one -o 'jsonpath={.subjects}'
+    shows 'Role wordpress' look rolebinding wordpress -n one -o 'jsonpath={.roleRef.kind} {.roleRef.name}'
+    shows '[{"kind":"ServiceAccount","name":"wordpress","namespace":"one"}]' look rolebinding wordpress -n one -o 'jsonpath={.subjects}'
 }
 
 @test "a Deployment in the same namespace as the stack" {
-    shows wordpress kubectl get deployment wordpress-controller -n one -o 'jsonpath={.spec.template.spec.serviceAccountName}'
+    shows wordpress look deployment wordpress-controller -n one -o 'jsonpath={.spec.template.spec.serviceAccountName}'
 }
 
 @test "no roles for people, and none of the cluster" {
-    run -0 kubectl get clusterroles,clusterrolebindings -o name
+    run -0 look clusterroles,clusterrolebindings -o name
     lacks stack:
     lacks wordpress
 }
@@ -89,9 +89,9 @@ bars/finalizers.bar.example.org *
 configmaps *
 events *
 secrets *' rules bar
-    shows 'ClusterRole bar' kubectl get clusterrolebinding bar -o 'jsonpath={.roleRef.kind} {.roleRef.name}'
-    shows '[{"kind":"ServiceAccount","name":"bar","namespace":"two"}]' kubectl get clusterrolebinding bar -o 'jsonpath={.subjects}'
-    shows bar kubectl get deployment bar-controller -n two -o 'jsonpath={.spec.template.spec.serviceAccountName}'
+    shows 'ClusterRole bar' look clusterrolebinding bar -o 'jsonpath={.roleRef.kind} {.roleRef.name}'
+    shows '[{"kind":"ServiceAccount","name":"bar","namespace":"two"}]' look clusterrolebinding bar -o 'jsonpath={.subjects}'
+    shows bar look deployment bar-controller -n two -o 'jsonpath={.spec.template.spec.serviceAccountName}'
     run -0 labels crd bars.bar.example.org
     says ''
     may "$(account two bar)" list secrets
@@ -112,7 +112,7 @@ secrets *' rules bar
     refused InvalidPackage clusterstackinstall provider
     run -0 message Ready clusterstackinstall provider
     mentions cloudsqlinstanceclasses.database.gcp.example.org
-    run -0 kubectl get crds -o name
+    run -0 look crds -o name
     lacks gcp.example.org
     uninstall clusterstackinstall provider
 }
@@ -158,5 +158,5 @@ secrets *' rules bar
     is_gone clusterrole bar
     is_gone clusterrolebinding bar
     for object in 'role wordpress' 'rolebinding wordpress' 'serviceaccount wordpress' 'deployment wordpress-controller'; do is_gone $object -n one; done
-    shows '' kubectl get clusterstacks,stacks --all-namespaces -o name
+    shows '' look clusterstacks,stacks --all-namespaces -o name
 }

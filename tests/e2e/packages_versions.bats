@@ -20,11 +20,11 @@ teardown_file() { stop_packages; }
 CRD=foos.foo.example.org
 
 # schema: the fields that objects may have now.
-schema() { kubectl get crd $CRD -o json | jq -r '.spec.versions[] | "\(.name): \(.schema.openAPIV3Schema.properties.spec.properties | keys | join(" "))"'; }
+schema() { look crd $CRD -o json | jq -r '.spec.versions[] | "\(.name): \(.schema.openAPIV3Schema.properties.spec.properties | keys | join(" "))"'; }
 
 # roles: those of all versions, each with the namespaces it is for.
 roles() {
-    kubectl get clusterroles -o json | jq -r '.items[].metadata | select(.name | startswith("package:acme:foo:"))
+    look clusterroles -o json | jq -r '.items[].metadata | select(.name | startswith("package:acme:foo:"))
         | "\(.name) \([.labels | keys[] | select(startswith("namespace.crossplane.io/")) | sub(".*/"; "")] | join(" "))"' | sed 's/ $//' | sort
 }
 
@@ -35,7 +35,7 @@ roles_of() { # VERSION NAMESPACE
 # foo NAMESPACE NAME [FIELD OF SPEC]: an object.
 foo() { printf 'apiVersion: foo.example.org/v1beta1\nkind: Foos\nmetadata: {name: %s, namespace: %s}\nspec: {size: 1%s}\n' "$2" "$1" "${3:+, $3}" | kubectl create -f -; }
 
-fields() { kubectl get foos "$2" -n "$1" -o json | jq -cS .spec; }
+fields() { look foos "$2" -n "$1" -o json | jq -cS .spec; }
 
 # both FIRST SECOND: two versions are installed, one after the other, in namespaces one (1.0) and two (1.1).
 where() { if [ "$1" = 1.0 ]; then echo one; else echo two; fi; }
@@ -124,16 +124,16 @@ namespace.crossplane.io/two=true' labels crd $CRD
 @test "a version whose CRD takes something back is refused, and nothing changes" {
     both 1.0 1.1
     local before
-    before=$(kubectl get crd $CRD -o json | jq -c '[.metadata.resourceVersion, .spec]')
+    before=$(look crd $CRD -o json | jq -c '[.metadata.resourceVersion, .spec]')
     namespace_install three foo acme/foo:2.0
     refused CRDConflict pi foo -n three
     run -0 message Ready pi foo -n three
     mentions $CRD
     mentions spec.size
-    [ "$(kubectl get crd $CRD -o json | jq -c '[.metadata.resourceVersion, .spec]')" = "$before" ]
+    [ "$(look crd $CRD -o json | jq -c '[.metadata.resourceVersion, .spec]')" = "$before" ]
     shows "$(roles_of 1.0 one && roles_of 1.1 two)" roles
-    shows 'default' kubectl get serviceaccounts -n three -o 'jsonpath={.items[*].metadata.name}'
-    shows '' kubectl get deployments,rolebindings,packages -n three -o name
+    shows 'default' look serviceaccounts -n three -o 'jsonpath={.items[*].metadata.name}'
+    shows '' look deployments,rolebindings,packages -n three -o name
 }
 
 @test "it goes without a trace, and they stay" {
