@@ -152,7 +152,7 @@ yq_rules() { sed -n '/^rules:/,/^---/p' | sed '/^---/d'; }
     port=$(sed -n 's|.*server: *"*https://127.0.0.1:\([0-9]*\).*|\1|p' "$HUB")
     stop_process "$(cat hub.pid)"
     agent_as "$ONE" --hub-kubeconfig cluster1.join
-    eventually unready 'the hub has not answered yet'
+    eventually unready 'does not answer, what is here stays: connect to'
     rm -f "$HUB"
     "$REEVE" up --data-dir "$SCRATCH/hub" --listen "127.0.0.1:$port" --kubeconfig "$HUB" --verbose >/dev/null 2>>"$SCRATCH/hub.log" 3>&- &
     echo $! >hub.pid
