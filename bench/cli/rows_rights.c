@@ -84,8 +84,8 @@ static const struct row mixed[] = {
     {"mixed: why, no: near misses in all namespaces", {"why", "user-00001", "get", "configmaps", "-n", "team-0002"}, 1},
 };
 static const struct row wide[] = {
-    {"wide: who-can get pods", {"who-can", "get", "pods"}, 0},
-    {"wide: who-can get configmaps: all 50,000 bindings are listed", {"who-can", "get", "configmaps"}, 0},
+    {"wide: who-can get pods", {"who-can", "get", "pods", "-q"}, 0},
+    {"wide: who-can get configmaps: all 50,000 bindings are listed", {"who-can", "get", "configmaps", "-q"}, 0},
     {"wide: why, yes", {"why", "user-00001", "get", "configmaps"}, 0},
     {"wide: why, no", {"why", "user-00001", "delete", "configmaps"}, 1},
 };
