@@ -80,8 +80,12 @@ int client_reply_read(struct arena *a, const struct client_reply *r, struct json
 
 /* An err has no more than the text, which is `pods "x" not found` of an object, and not so of a path: `the server could not find the
  * requested resource`. What is not known to be gone is asked for again, so a server with other words costs no more than that. */
+bool client_is_told(const struct err *err)
+{
+    return !str_has_prefix(str_of(err->msg), S(NO_STATUS));
+}
+
 bool client_is_gone(const struct err *err)
 {
-    str text = str_of(err->msg);
-    return err->code == ERR_NOT_FOUND && str_has_suffix(text, S("\" not found")) && !str_has_prefix(text, S(NO_STATUS));
+    return err->code == ERR_NOT_FOUND && str_has_suffix(str_of(err->msg), S("\" not found")) && client_is_told(err);
 }

@@ -200,6 +200,8 @@ int client_delete(struct client *c, struct arena *a, const struct client_ref *re
 /* Of an error as a verb left it: the server knows the kind and has no such object, or no such namespace. Any other 404 is one of
  * the way to it: a kind or version that is not served now, or a proxy that does not find the server. */
 bool client_is_gone(const struct err *err);
+/* Of the same: an API server said so itself, by a Status, and not something that stands before it. */
+bool client_is_told(const struct err *err);
 /* Any other request whose answer is a JSON object. */
 int client_raw(struct client *c, struct arena *a, const struct client_request *request, struct json *ret,
                struct err *err);

@@ -73,10 +73,11 @@ static int each_page(struct clearing *w, bool is_delete, page_fn *fn, struct err
     return code < 0 ? code : follow(w, is_delete, token, fn, err);
 }
 
-/* Of a resource that discovery names and the server does not have (any more), or not with this verb. */
-static bool is_unsupported(int code)
+/* Of a resource that discovery names and the server does not have (any more), or not with this verb. Only an API server knows: what a
+ * proxy does not find may be full. A kind that went with its whole group is not named any more when we come again. */
+static bool is_unsupported(int code, const struct err *err)
 {
-    return code == ERR_METHOD_NOT_ALLOWED || code == ERR_NOT_FOUND;
+    return (code == ERR_METHOD_NOT_ALLOWED || code == ERR_NOT_FOUND) && client_is_told(err);
 }
 
 /* ---- Deleting. ---- */
@@ -107,7 +108,7 @@ static int delete_one(struct clearing *w, str name, struct err *err)
     struct client_ref ref = {.resource = &w->target->resource, .namespace = w->c->namespace, .name = name};
     struct client_delete_options options = {.propagation = S("Background")};
     int code = client_delete(w->c->client, &w->scratch, &ref, &options, NULL, err);
-    return is_unsupported(code) ? 0 : code;
+    return is_unsupported(code, err) ? 0 : code;
 }
 
 static int delete_page(struct clearing *w, const struct json *list, struct err *err)
@@ -141,9 +142,9 @@ static int delete_all(struct clearing *w, const struct client_question *first, s
         *err = first->err;
     if (code == 0)
         code = follow(w, is_delete, json_text(json_dig(&first->ret, "metadata.continue")), fn, err);
-    if (is_unsupported(code) && is_delete && (w->target->verbs & VERB_LIST))
+    if (is_unsupported(code, err) && is_delete && (w->target->verbs & VERB_LIST))
         code = each_page(w, false, delete_page, err);
-    return is_unsupported(code) ? 0 : code;
+    return is_unsupported(code, err) ? 0 : code;
 }
 
 /* ---- What is left. ---- */
@@ -164,7 +165,7 @@ static int count_left(struct clearing *w, struct err *err)
     if (!(w->target->verbs & VERB_LIST) || (w->is_told && !w->has_found))
         return 0;
     int code = each_page(w, false, note_left, err);
-    return is_unsupported(code) ? 0 : code;
+    return is_unsupported(code, err) ? 0 : code;
 }
 
 /* ---- Many resources. ---- */

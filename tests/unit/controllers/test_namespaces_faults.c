@@ -508,6 +508,23 @@ static void a_path_that_leads_nowhere_does_not_say_that_it_is_gone(void **state)
     until(s, is_gone);
 }
 
+/* A 404 of a proxy, where the server would tell of its contents. */
+static void contents_that_a_proxy_does_not_find_are_not_gone(void **state)
+{
+    struct scene *s = *state;
+    struct fake_fault nowhere = {
+        .type = FAKE_ANSWER, .prefix = S(MAPS "?"), .status = 404, .body = S("<html>404 Not Found</html>")};
+    struct json map;
+    fake_fault(s->w->fake, &nowhere);
+    start(s);
+    until(s, has_failure);
+    pass_time(s, 120);
+    assert_true(fake_get(s->w->fake, &s->w->arena, MAPS "/a", &map));
+    assert_int_equal(finalized(s), 0);
+    fake_heal(s->w->fake);
+    until(s, is_gone);
+}
+
 /* Another controller let it go while the first pass was still at work, and somebody made one of the same name. */
 static void the_content_of_a_new_namespace_is_left_alone(void **state)
 {
@@ -645,6 +662,7 @@ int main(void)
         TEST(what_only_others_hold_is_not_looked_at),
         TEST(a_new_namespace_of_the_same_name_is_left_alone),
         TEST(a_path_that_leads_nowhere_does_not_say_that_it_is_gone),
+        TEST(contents_that_a_proxy_does_not_find_are_not_gone),
         TEST(the_content_of_a_new_namespace_is_left_alone),
         TEST(one_that_took_the_place_of_another_is_left_alone),
         TEST(nothing_is_made_where_all_goes),
