@@ -34,7 +34,8 @@ class Trouble(Exception):
 
 def environment(scratch, binaries):
     env = {name: value for name, value in os.environ.items()
-           if not name.startswith(('REEVE', 'XDG_', 'KUBE', 'LC_', 'BATS', 'TAP', 'MESON')) and name not in ('LANGUAGE', 'COLUMNS')}
+           if not name.startswith(('REEVE', 'XDG_', 'KUBE', 'LC_', 'BATS', 'TAP', 'MESON', 'MAKE')) and name not in (
+               'LANGUAGE', 'COLUMNS', 'MFLAGS')}
     env.update({'HOME': os.path.join(scratch, 'home'), 'LANG': 'C.UTF-8', 'LC_ALL': 'C.UTF-8', 'TERM': 'dumb',
                 'TMPDIR': os.path.join(scratch, 'tmp'), 'PATH': binaries + ':' + os.environ['PATH'], 'REEVE_LISTEN': '127.0.0.1:0'})
     for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):

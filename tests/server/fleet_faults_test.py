@@ -239,8 +239,12 @@ def forced_removal(world):
     path = works(ONE, work['metadata']['name'])
     fleet.hub.must('DELETE', path)
     fleet.hub.ask('PATCH', path, {'metadata': {'finalizers': None}}, None, MERGE)
+
+    def is_back():
+        now = fleet.hub.get(path)
+        return now and now['metadata']['uid'] != work['metadata']['uid'] and condition(now, 'Applied')['status'] == 'True'
+    wait_for(is_back, lambda: 'the work to come back' + fleet.log())
     fleet.wait(is_applied(ONE, 'team'))
-    wait_for(lambda: fleet.hub.get(path), lambda: 'the work to come back' + fleet.log())
     world.check_objects(ONE)
 
 
