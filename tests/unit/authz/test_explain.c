@@ -392,7 +392,7 @@ static void bindings_that_matter_are_enough(void **state)
             put_role(&w);
         for (size_t i = 0; i < BINDINGS; i++)
             put_binding(&w, i);
-        for (size_t i = 0; i < QUESTIONS / 10; i++, all += 2 * BINDINGS)
+        for (size_t i = 0; i < QUESTIONS / 10; i++, all += (size_t)2 * BINDINGS)
             ask_part(&w, &kept);
         authz_index_free(w.ix);
         arena_done(&w.arena);
