@@ -20,8 +20,8 @@ from session import MachineSession  # noqa: E402
 # What the examples take for granted.
 WHERE = 'export KUBECONFIG=~/.local/share/reeve/admin.kubeconfig'
 BEFORE = WHERE + '''
-mkdir -p ~/.kube ~/.config/fish/completions ~/work && cp "$KUBECONFIG" ~/.kube/config
-cp -r examples ~/work && cp examples/fleet-crd.yaml ~/work/posts.yaml && cd ~/work
+mkdir -p ~/.kube ~/.config/fish/completions ~/mine && cp "$KUBECONFIG" ~/.kube/config
+cp -r examples ~/mine && cp examples/fleet-crd.yaml ~/mine/posts.yaml && cd ~/mine
 examples/package wordpress 1.1 a wordpress && kubectl create namespace shop'''
 # What has to be gone before the examples of a page make sense.
 PREPARE = {'reeve-uninstall': 'kubectl delete wordpressinstances,mysqlinstances,cloudsqlinstanceclasses --all -A'}
@@ -47,7 +47,7 @@ def lost_references(root, path):
 def judge(session, command):
     """What is wrong with it, or nothing."""
     if SERVERS.match(command):
-        block = document.Command(0, 'cd ~/work; KUBECONFIG=~/.kube/config exec ' + command)
+        block = document.Command(0, 'cd ~/mine; KUBECONFIG=~/.kube/config exec ' + command)
         block.expected = ['… msg=…']
         lines = session.open_terminal(block)
         return '' if lines is block.expected else '\n'.join(lines)

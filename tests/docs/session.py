@@ -24,6 +24,7 @@ LEFT_OUT = shutil.ignore_patterns('build*', '.git', '.cache', 'node_modules', 'c
 USUAL = '127.0.0.1:6443'
 CTRL_C = '^C'  # as a terminal shows it
 PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+HOME = os.path.expanduser('~root')
 BUILDS = ('build', 'build-release', 'build-static')  # of the Makefile: all are the build under test
 NOTICE = re.compile(r'(?m)^[^\n]*: line \d+: +\d+ (?:Terminated|Killed|Hangup) [^\n]*\n')  # the shell's own, about a job
 
@@ -225,7 +226,7 @@ class MachineSession(Session):
         clients = os.path.join('tests', 'clients', 'node_modules')
         os.symlink(os.path.join(root, clients), os.path.join(self.copy, clients))
         path = self.link(reeve) + ':' + PATH if has_reeve else PATH
-        self.environment = {**environment(self.scratch, ''), 'HOME': '/root', 'PATH': path, 'DEBIAN_FRONTEND': 'noninteractive',
+        self.environment = {**environment(self.scratch, ''), 'HOME': HOME, 'PATH': path, 'DEBIAN_FRONTEND': 'noninteractive',
                             'DPKG_DEB_COMPRESSOR_LEVEL': '0'}
         for name in ('REEVE_LISTEN', 'TMPDIR'):
             del self.environment[name]
@@ -238,7 +239,7 @@ class MachineSession(Session):
             raise
 
     def program(self, *command, has_locale=True):
-        program = super().program(*self.machine.inside(*command, folder='/root/reeve'), has_locale=has_locale)
+        program = super().program(*self.machine.inside(*command, folder=os.path.join(HOME, 'reeve')), has_locale=has_locale)
         return {**program, 'preexec_fn': self.machine.join}
 
     def remove(self):
