@@ -304,15 +304,22 @@ static void ask_unbound(struct world *w)
     }
 }
 
+/* A cluster of its own for each seed. */
+static void make(struct world *w, uint64_t seed)
+{
+    *w = (struct world){.source = {.state = seed}, .ix = authz_index_new(), .seed = seed};
+    w->random = random_of_fake(&w->source);
+    for (size_t i = 0; i < ROLES; i++)
+        put_role(w);
+    for (size_t i = 0; i < BINDINGS; i++)
+        put_binding(w, i);
+}
+
 static void agrees_with_the_decision(void **state)
 {
     for (uint64_t seed = 1; seed <= CLUSTERS; seed++) {
-        struct world w = {.source = {.state = seed}, .ix = authz_index_new(), .seed = seed};
-        w.random = random_of_fake(&w.source);
-        for (size_t i = 0; i < ROLES; i++)
-            put_role(&w);
-        for (size_t i = 0; i < BINDINGS; i++)
-            put_binding(&w, i);
+        struct world w;
+        make(&w, seed);
         for (size_t i = 0; i < QUESTIONS; i++)
             i % 8 ? ask(&w) : ask_unbound(&w);
         authz_index_free(w.ix);
@@ -386,12 +393,8 @@ static void bindings_that_matter_are_enough(void **state)
 {
     size_t kept = 0, all = 0;
     for (uint64_t seed = 1; seed <= CLUSTERS; seed++) {
-        struct world w = {.source = {.state = seed}, .ix = authz_index_new(), .seed = seed};
-        w.random = random_of_fake(&w.source);
-        for (size_t i = 0; i < ROLES; i++)
-            put_role(&w);
-        for (size_t i = 0; i < BINDINGS; i++)
-            put_binding(&w, i);
+        struct world w;
+        make(&w, seed);
         for (size_t i = 0; i < QUESTIONS / 10; i++, all += (size_t)2 * BINDINGS)
             ask_part(&w, &kept);
         authz_index_free(w.ix);
