@@ -204,6 +204,11 @@ int api_open(const struct api_options *options, void (*ready)(void *ctx, const s
     return 0;
 }
 
+void api_head(void *api, struct http_exchange *x)
+{
+    pipeline_head(api, x);
+}
+
 void api_handle(void *api, struct http_exchange *x)
 {
     pipeline_enter(api, x);

@@ -49,7 +49,8 @@ struct api_options {
  * once: err is NULL, or says what could not be created. */
 int api_open(const struct api_options *options, void (*ready)(void *ctx, const struct err *err), void *ctx,
              struct api **ret, struct err *err);
-/* The handler of the HTTP server. */
+/* For the HTTP server: the head of a request, then the request as a whole. */
+void api_head(void *api, struct http_exchange *x);
 void api_handle(void *api, struct http_exchange *x);
 /* No new long-running requests; watches end. */
 void api_drain(struct api *api);

@@ -16,7 +16,10 @@
 #include "object/meta.h"
 #include "object/status.h"
 
-enum { SLOW_NS = 1000000000 }; /* requests that took longer than this are worth a line */
+enum {
+    SLOW_NS = 1000000000,    /* requests that took longer than this are worth a line */
+    RECHECK_NS = 1000000000, /* credentials have times of expiry: after this they are checked again */
+};
 
 /* ---- The life of a request. ---- */
 
@@ -38,8 +41,10 @@ static void gone(struct http_exchange *x)
 {
     struct api_request *r = x->user;
     int64_t took = mono(r->api) - r->started;
-    metrics_request(r->api->metrics, r, took);
-    note(r, took);
+    if (r->status) { /* 0: its body never came, or the connection refused it */
+        metrics_request(r->api->metrics, r, took);
+        note(r, took);
+    }
     if (r->released)
         r->released(r->released_ctx);
     if (r->route.kind)
@@ -81,6 +86,7 @@ static bool identify(struct api_request *r)
     struct authn_credentials credentials = credentials_of(r);
     struct err err;
     if (authn_identify(r->api->authn, r->arena, &credentials, &r->who, &err) == 0) {
+        r->x->is_known = !str_eq(r->who.user, AUTHN_ANONYMOUS);
         str warning = authn_warning(credentials.authorization);
         if (warning.n)
             api_warn(r, warning);
@@ -364,11 +370,14 @@ static void serve_resource(struct api_request *r)
     }
 }
 
-static void authorise_and_serve(struct api_request *r)
+static bool authorise(struct api_request *r)
 {
     struct authz_attributes what = route_attributes(r);
-    if (!allow(r, &what))
-        return;
+    return allow(r, &what);
+}
+
+static void serve(struct api_request *r)
+{
     if (r->route.is_resource)
         serve_resource(r);
     else
@@ -403,17 +412,38 @@ static bool parse(struct api_request *r)
     return false;
 }
 
-void pipeline_enter(struct api *api, struct http_exchange *x)
+static bool check_head(struct api *api, struct http_exchange *x)
 {
     struct api_request *r = begin(api, x);
-    if (identify(r) && parse(r) && impersonate(r))
-        authorise_and_serve(r);
+    r->checked = store_revision(api->store);
+    return identify(r) && parse(r) && impersonate(r) && authorise(r);
+}
+
+/* A permission or token that was revoked, or has expired, while the body was on its way does not count any more. */
+static bool check_again(struct api_request *r)
+{
+    rev now = store_revision(r->api->store);
+    if (r->checked == now && mono(r->api) - r->started < RECHECK_NS)
+        return true;
+    r->checked = now;
+    return identify(r) && impersonate(r) && authorise(r);
+}
+
+void pipeline_head(struct api *api, struct http_exchange *x)
+{
+    (void)check_head(api, x);
+}
+
+void pipeline_enter(struct api *api, struct http_exchange *x)
+{
+    if (x->user ? check_again(x->user) : check_head(api, x))
+        serve(x->user);
 }
 
 void pipeline_enter_as(struct api *api, struct http_exchange *x, const struct authz_identity *who)
 {
     struct api_request *r = begin(api, x);
     r->who = *who;
-    if (parse(r) && impersonate(r))
-        authorise_and_serve(r);
+    if (parse(r) && impersonate(r) && authorise(r))
+        serve(r);
 }

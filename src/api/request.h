@@ -100,6 +100,7 @@ struct api_request {
     struct accept accept;        /* as negotiated last; zero: plain JSON */
     VEC(str) warnings;           /* each becomes a Warning header */
     int64_t started;             /* monotonic */
+    uint64_t checked;            /* revision at which credentials and permissions were checked */
     int status;                  /* of the answer, for metrics and log */
     void (*released)(void *ctx); /* set by a handler that streams; called once, when the exchange is gone */
     void *released_ctx;

@@ -77,12 +77,22 @@ enum exchange_body exchange_body_add(struct exchange *e, str bytes)
 
 /* ---- Turns. ---- */
 
+bool exchange_head(struct exchange *e)
+{
+    struct http_server *s = e->server;
+    e->is_head_seen = true;
+    s->stats.requests++;
+    if (s->head)
+        s->head(s->ctx, &e->x);
+    return !e->is_answered;
+}
+
 void exchange_handle(struct exchange *e)
 {
     struct http_server *s = e->server;
     e->x.body = buf_str(&e->body);
-    s->stats.requests++;
-    s->handle(s->ctx, &e->x);
+    if (e->is_head_seen || exchange_head(e))
+        s->handle(s->ctx, &e->x);
 }
 
 void exchange_forget(struct http_exchange *x)

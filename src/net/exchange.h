@@ -6,6 +6,7 @@
  * Errors: none.
  *
  *     exchange_new ► fill in x.method, path, query, headers (in x.arena)
+ *                  ► exchange_head, if there is a body          false: it is answered; the body is not read
  *                  ► exchange_body_add for each piece           BODY_TOO_LARGE: x.is_too_large is set: hand it over as it is
  *                  ► exchange_handle                            BODY_NO_ROOM: the session answers 429 itself, exchange_end
  *                       the handler calls the session's carrier, perhaps before exchange_handle returns
@@ -24,6 +25,8 @@ struct exchange {
     struct buf body;
     size_t charged;    /* of the budget of all bodies */
     size_t head;       /* the same for the head, which stays with the arena */
+    bool is_head_seen; /* head() was called */
+    bool is_answered;  /* the session's: http_answer or http_stream was called */
     bool is_streaming; /* the session's: http_stream was called */
     bool is_ended;
     struct loop_work finish;
@@ -44,7 +47,9 @@ bool exchange_head_add(struct exchange *e, size_t n);
 enum exchange_body { BODY_OK, BODY_TOO_LARGE, BODY_NO_ROOM };
 /* Not BODY_OK: the bytes, and those from before, are thrown away. */
 enum exchange_body exchange_body_add(struct exchange *e, str bytes);
-/* The handler's turn. It may have answered, and the session ended the exchange, when this returns. */
+/* The head is complete. False: it was answered, and the session has perhaps ended the exchange. */
+bool exchange_head(struct exchange *e);
+/* The handler's turn, after that of head() if it was not called yet. It may have answered, and the session ended the exchange, when this returns. */
 void exchange_handle(struct exchange *e);
 /* Not the session's any more. gone() is called and all is freed at the end of this turn of the loop, so that a handler may still
  * look at what it has just answered. */

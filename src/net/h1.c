@@ -3,7 +3,8 @@
  * HTTP/1.1 on one connection: one request after the other.
  *
  *     HEAD ──► BODY ──► WORK ──► (answer)           ──► HEAD, or the connection is finished
- *                         └────► STREAM ──► (its end) ──┘
+ *       │                 └────► STREAM ──► (its end) ──┘
+ *       └────► (answered by its head) ──► SKIP ─────────┘
  *
  * While a request is at WORK or in its STREAM, what the peer sends ahead waits: a little of it in the connection's buffer,
  * then in the kernel. The answer to a request goes out before the next is looked at.
@@ -14,7 +15,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum state { HEAD, BODY, WORK, STREAM, OVER };
+enum state { HEAD, BODY, WORK, STREAM, SKIP, OVER };
+/* Of the body of a request that was answered by its head. A longer one ends the connection, as with net/http of Go. */
+enum { SKIP_MAX = 256 << 10 };
 
 struct h1 {
     struct http_server *server;
@@ -27,7 +30,8 @@ struct h1 {
     bool is_head_only;      /* answer without a body: HEAD */
     bool is_chunked_answer; /* STREAM */
     bool is_1_0, is_chunked;
-    uint64_t left; /* BODY, not chunked */
+    uint64_t left;  /* BODY and SKIP, not chunked */
+    size_t skipped; /* SKIP, chunked */
     struct h1_finder finder;
     struct h1_chunked chunked;
     struct h1_exchange *e; /* from BODY to STREAM */
@@ -119,6 +123,7 @@ static void answer(struct http_exchange *x, int status, struct http_headers head
 {
     struct h1 *h = h1_of(x);
     assert(h->state == WORK);
+    exchange_of(x)->is_answered = true;
     h->is_last = h->is_last || exchange_is_draining(h->server);
     struct buf *out = conn_out(h->conn);
     add_head(h, out, status, headers);
@@ -145,7 +150,7 @@ static void stream(struct http_exchange *x, int status, struct http_headers head
     if (has_body(status) && h->is_chunked_answer)
         buf_add_str(out, S("Transfer-Encoding: chunked\r\n"));
     buf_add_str(out, S("\r\n"));
-    h->e->base.is_streaming = true;
+    h->e->base.is_answered = h->e->base.is_streaming = true;
     h->state = STREAM;
     h->source = source;
     h->is_waiting = false;
@@ -271,22 +276,45 @@ static void hand_over_too_large(struct h1 *h)
     hand_over(h);
 }
 
+/* The head decides whether the body is read. A peer that waits for its go-ahead may or may not send the body after the answer,
+ * and a long one is not worth waiting for: in both cases the connection ends with the answer. */
+static bool accept_head(struct h1 *h, const struct h1_request *r, bool is_waiting)
+{
+    bool was_last = h->is_last;
+    h->state = WORK;
+    h->is_last = was_last || is_waiting || r->m.length > SKIP_MAX;
+    if (exchange_head(&h->e->base)) {
+        h->is_last = was_last;
+        return true;
+    }
+    if (h->state == HEAD) {
+        h->state = SKIP;
+        h->skipped = 0;
+        conn_set_idle(h->conn, false);
+        conn_timer_set(h->conn, exchange_limits(h->server)->body_ns);
+    }
+    return false;
+}
+
 static void begin_body(struct h1 *h, const struct h1_request *r, bool has_come)
 {
+    bool is_waiting = r->expects_continue && !has_come;
     if (!r->m.is_chunked && r->m.length == 0) {
         hand_over(h);
         return;
     }
+    h->left = r->m.length;
+    h->is_chunked = r->m.is_chunked;
+    h->chunked = (struct h1_chunked){0};
+    if (!accept_head(h, r, is_waiting))
+        return;
     if (r->m.length > exchange_limits(h->server)->body_bytes) {
         hand_over_too_large(h);
         return;
     }
     h->state = BODY;
-    h->left = r->m.length;
-    h->is_chunked = r->m.is_chunked;
-    h->chunked = (struct h1_chunked){0};
     conn_timer_set(h->conn, exchange_limits(h->server)->body_ns);
-    if (r->expects_continue && !has_come)
+    if (is_waiting)
         conn_send(h->conn, S("HTTP/1.1 100 Continue\r\n\r\n"));
 }
 
@@ -393,13 +421,65 @@ static size_t take_body(struct h1 *h, str bytes)
     return piece.n;
 }
 
+static void end_skip(struct h1 *h)
+{
+    h->state = HEAD;
+    conn_timer_set(h->conn, 0);
+    conn_set_idle(h->conn, true);
+}
+
+/* Too long or malformed: there is no next request to be found. */
+static void give_up_skip(struct h1 *h)
+{
+    h->state = OVER;
+    conn_finish(h->conn);
+}
+
+static size_t skip_chunked(struct h1 *h, str bytes)
+{
+    str rest = bytes, piece;
+    for (;;) {
+        switch (h1_chunked_next(&h->chunked, &rest, &piece)) {
+        case H1_DATA:
+            h->skipped += piece.n;
+            if (h->skipped <= SKIP_MAX)
+                break;
+            give_up_skip(h);
+            return bytes.n;
+        case H1_DONE:
+            end_skip(h);
+            return bytes.n - rest.n;
+        case H1_MORE:
+            return bytes.n;
+        default:
+            give_up_skip(h);
+            return bytes.n;
+        }
+    }
+}
+
+static size_t skip_body(struct h1 *h, str bytes)
+{
+    if (h->is_chunked)
+        return skip_chunked(h, bytes);
+    size_t n = h->left < bytes.n ? (size_t)h->left : bytes.n;
+    h->left -= n;
+    if (h->left == 0)
+        end_skip(h);
+    return n;
+}
+
+static size_t take_some(struct h1 *h, str bytes)
+{
+    return h->state == HEAD ? take_head(h, bytes) : h->state == BODY ? take_body(h, bytes) : skip_body(h, bytes);
+}
+
 static size_t on_input(void *ctx, struct conn *c, str bytes)
 {
     struct h1 *h = ctx;
     size_t taken = 0;
-    while (taken < bytes.n && (h->state == HEAD || h->state == BODY)) {
-        str rest = str_from(bytes, taken);
-        size_t n = h->state == HEAD ? take_head(h, rest) : take_body(h, rest);
+    while (taken < bytes.n && (h->state == HEAD || h->state == BODY || h->state == SKIP)) {
+        size_t n = take_some(h, str_from(bytes, taken));
         taken += n;
         if (n == 0)
             break;
@@ -419,6 +499,8 @@ static void on_end(void *ctx, struct conn *c)
     struct h1 *h = ctx;
     if (h->state == HEAD && !h->is_out_of_room)
         conn_finish(c);
+    else if (h->state == SKIP)
+        conn_finish(c);
     else if (h->state == BODY || h->state == STREAM)
         conn_drop(c, ERR_NONE, NULL);
 }
@@ -432,7 +514,7 @@ static void on_timeout(void *ctx, struct conn *c)
 static void on_drain(void *ctx, struct conn *c)
 {
     struct h1 *h = ctx;
-    if (h->state == HEAD)
+    if (h->state == HEAD || h->state == SKIP)
         conn_finish(c);
     else
         h->is_last = true;

@@ -128,6 +128,7 @@ static void answer(struct http_exchange *x, int status, struct http_headers head
 {
     struct h2_stream *st = h2_stream_of(x);
     assert(st->state == H2_AT_WORK || st->state == H2_RECEIVING);
+    st->e.is_answered = true;
     if (can_have_body(st, status))
         buf_add(&st->rest, body.p, body.n);
     submit(st, status, headers, (int64_t)body.n);
@@ -137,7 +138,7 @@ static void stream(struct http_exchange *x, int status, struct http_headers head
 {
     struct h2_stream *st = h2_stream_of(x);
     assert(st->state == H2_AT_WORK);
-    st->e.is_streaming = true;
+    st->e.is_answered = st->e.is_streaming = true;
     st->source = source;
     st->fill = can_have_body(st, status) ? HTTP_MORE : HTTP_END;
     submit(st, status, headers, -1);

@@ -114,6 +114,9 @@ static void head_arrived(struct h2_stream *st, bool has_body)
         return;
     }
     if (!has_body)
+        return; /* head and handler follow each other, when nghttp2 is done */
+    st->arrival = NULL;
+    if (!exchange_head(&st->e))
         return;
     uint64_t length;
     if (str_to_uint64(http_header(x, S("content-length")), &length) && length > st->session->limits->body_bytes) {

@@ -10,7 +10,8 @@
  *                                   └───────────┴──► CLOSED ◄──────────┴────────────┘
  *
  * What nghttp2 reports is only noted while it is at work, as a move from one list to another; handlers are called and
- * streams freed after it has returned. The one exception is a source's fill, which is called when a frame has room for it. */
+ * streams freed after it has returned. The exceptions are a source's fill, which is called when a frame has room for it, and
+ * the head of a request with a body, which must be judged before the frames of the body are read. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>

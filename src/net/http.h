@@ -4,7 +4,9 @@
  * Threads: one loop thread.
  * Errors: ERR_IO and ERR_CONFLICT (port taken) from http_server_new; bad requests are answered or cut off, never reported.
  *
- *   handler(ctx, x)  is called when the request is there as a whole, its body included. It answers now or later:
+ *   head(ctx, x)     is called once, when the head of the request is complete and before any of its body is kept. It may answer
+ *                    at once with http_answer: then the body is not read and handle is not called. Otherwise it sets x->is_known.
+ *   handle(ctx, x)   is called when the request is there as a whole, its body included. It answers now or later:
  *
  *     http_answer(x, …)            head and body in one                                        x is gone soon after
  *     http_stream(x, …, source)    head now; then source->fill is called whenever there is room:
@@ -59,6 +61,7 @@ struct http_exchange {
     struct http_headers headers;
     str body;
     bool is_too_large; /* the body went past the limit and was thrown away: answer 413 */
+    bool is_known;     /* set by head: the request is authenticated, so that the limits of known peers hold for it */
     const struct tls_peer *peer;
     str remote;                            /* "127.0.0.1:51234" */
     void *user;                            /* the handler's */
@@ -122,6 +125,7 @@ struct http_server_options {
     uint16_t port;           /* 0: any */
     struct tls_context *tls; /* NULL: plain text */
     struct http_limits limits;
+    void (*head)(void *ctx, struct http_exchange *x); /* NULL: not asked, and all peers are known */
     void (*handle)(void *ctx, struct http_exchange *x);
     void *ctx;
 };

@@ -148,6 +148,7 @@ int http_server_new(struct loop *l, const struct http_server_options *o, struct 
         abort();
     s->loop = l;
     s->limits = with_defaults(o->limits);
+    s->head = o->head;
     s->handle = o->handle;
     s->ctx = o->ctx;
     s->tls = tls_ref(o->tls);

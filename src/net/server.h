@@ -22,6 +22,7 @@ struct http_server {
     struct loop *loop;
     struct http_limits limits;
     struct tls_context *tls;
+    void (*head)(void *ctx, struct http_exchange *x); /* may be NULL */
     void (*handle)(void *ctx, struct http_exchange *x);
     void *ctx;
     struct listener listener;

@@ -206,6 +206,12 @@ static int open_keys(struct up *u, struct err *err)
     return code < 0 ? code : token_signer_new(pki_token_key_pem(u->pki), TOKEN_ISSUER, &u->signer, err);
 }
 
+static void handle_head(void *ctx, struct http_exchange *x)
+{
+    struct up *u = ctx;
+    api_head(u->api, x);
+}
+
 static void handle(void *ctx, struct http_exchange *x)
 {
     struct up *u = ctx;
@@ -214,8 +220,11 @@ static void handle(void *ctx, struct http_exchange *x)
 
 static int open_server(struct up *u, struct err *err)
 {
-    struct http_server_options options = {
-        .host = u->options.listen.host, .port = u->options.listen.port, .handle = handle, .ctx = u};
+    struct http_server_options options = {.host = u->options.listen.host,
+                                          .port = u->options.listen.port,
+                                          .head = handle_head,
+                                          .handle = handle,
+                                          .ctx = u};
     options.limits.connections = connections_max(&u->log);
     int code = make_tls(u, &options.tls, err);
     if (code < 0)

@@ -175,6 +175,15 @@ void testserver_start(struct testserver *t, const struct http_limits *limits, st
     testserver_start_on(t, &clock_system, limits, tls);
 }
 
+void testserver_start_with_head(struct testserver *t, const struct http_limits *limits,
+                                void (*head)(void *ctx, struct http_exchange *x))
+{
+    testserver_start(t, limits, NULL);
+    testserver_close(t);
+    t->options.head = head;
+    testserver_open(t);
+}
+
 static void on_drained(void *ctx)
 {
     struct testserver *t = ctx;

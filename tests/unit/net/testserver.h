@@ -49,6 +49,9 @@ void testserver_start(struct testserver *t, const struct http_limits *limits, st
 /* On a loop whose clock is the test's. */
 void testserver_start_on(struct testserver *t, const struct clock *clock, const struct http_limits *limits,
                          struct tls_context *tls);
+/* The same, with a server that asks head() first; the tests' ctx is the testserver. */
+void testserver_start_with_head(struct testserver *t, const struct http_limits *limits,
+                                void (*head)(void *ctx, struct http_exchange *x));
 /* As if killed: nothing listens any more, and connections are gone. */
 void testserver_close(struct testserver *t);
 /* Again, on the same port. */
