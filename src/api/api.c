@@ -153,6 +153,9 @@ static void make_parts(struct api *api)
     api->discovery = discovery_new(api);
     api->openapi = openapi_new(api);
     api->metrics = metrics_new();
+    api->flows = flows_new(&(struct flows_options){.loop = api->options.loop,
+                                                   .clock = api->options.clock,
+                                                   .seats = {api->options.max_reads, api->options.max_writes}});
     api->crds = crds_new(api);
 }
 
@@ -226,6 +229,7 @@ void api_close(struct api *api)
     seed_free(api->seed);
     api->seed = NULL;
     api_drain(api);
+    flows_flush(api->flows);
     loopback_client_detach(api);
     loopback_close(api);
     store_close(api->store);
@@ -235,6 +239,7 @@ void api_close(struct api *api)
     discovery_free(api->discovery);
     openapi_free(api->openapi);
     metrics_free(api->metrics);
+    flows_free(api->flows);
     schemas_free(api->schemas);
     authn_free(api->authn);
     aggregate_index_free(api->aggregates);

@@ -42,6 +42,7 @@ struct api_options {
      * long as nobody else has written their versions. */
     const str *shared;
     size_t n_shared;
+    uint32_t max_reads, max_writes; /* requests at work at once, watches apart; 0: the defaults of flow.h */
     bool no_aggregation; /* the rules of aggregated roles are what somebody has stored, not what they select */
 };
 

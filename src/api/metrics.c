@@ -233,8 +233,21 @@ static void format_store(struct api *api, struct buf *b)
     add_number(b, "reeve_store_failing", "gauge", "1 when the last write to disk failed.", s.is_failing);
 }
 
+static void format_flows(struct api *api, struct buf *b)
+{
+    struct flows_stats s = flows_stats(api->flows);
+    metric_head(b, "apiserver_current_inflight_requests", "gauge",
+                "Requests being served, by kind; watches and requests of system:masters are not counted.");
+    buf_fmt(b, "apiserver_current_inflight_requests{request_kind=\"mutating\"} %u\n", s.at_work[FLOW_WRITE]);
+    buf_fmt(b, "apiserver_current_inflight_requests{request_kind=\"readOnly\"} %u\n", s.at_work[FLOW_READ]);
+    add_number(b, "reeve_requests_waiting", "gauge", "Requests waiting for their turn.", (double)s.waiting);
+    add_number(b, "reeve_requests_refused_total", "counter", "Requests refused because too many of their user wait.",
+               (double)s.refused);
+}
+
 static void format_server(struct api *api, struct buf *b)
 {
+    format_flows(api, b);
     add_number(b, "reeve_watches", "gauge", "Watches at work.", (double)watch_count(api->watches));
     add_number(b, "reeve_requests", "gauge", "Requests at work, watches included.", (double)api->n_requests);
     if (!api->options.connections)

@@ -45,6 +45,7 @@ static void gone(struct http_exchange *x)
         metrics_request(r->api->metrics, r, took);
         note(r, took);
     }
+    flow_end(&r->flow);
     if (r->released)
         r->released(r->released_ctx);
     if (r->route.kind)
@@ -191,10 +192,14 @@ static void refuse_unknown_path(struct api_request *r)
     answer_error_text(r, 404, S("404 page not found\n"));
 }
 
+static bool is_get(const struct api_request *r)
+{
+    return str_eq(r->x->method, S("GET")) || str_eq(r->x->method, S("HEAD"));
+}
+
 static void serve_path(struct api_request *r)
 {
-    bool is_get = str_eq(r->x->method, S("GET")) || str_eq(r->x->method, S("HEAD"));
-    if (is_get && (health_handle(r) || discovery_handle(r) || openapi_handle(r)))
+    if (is_get(r) && (discovery_handle(r) || openapi_handle(r)))
         return;
     refuse_unknown_path(r);
 }
@@ -384,6 +389,49 @@ static void serve(struct api_request *r)
         serve_path(r);
 }
 
+/* ---- Its turn. ---- */
+
+/* A permission or token that was revoked, or has expired, while the request was on its way does not count any more. */
+static bool check_again(struct api_request *r)
+{
+    rev now = store_revision(r->api->store);
+    if (r->is_own || (r->checked == now && mono(r->api) - r->started < RECHECK_NS))
+        return true;
+    r->checked = now;
+    return identify(r) && impersonate(r) && authorise(r);
+}
+
+static enum flow_class flow_class_of(const struct api_request *r)
+{
+    if (r->is_own || authz_is_master(&r->who))
+        return FLOW_FREE;
+    if (r->route.verb == VERB_WATCH)
+        return FLOW_LONG;
+    bool is_read = !r->route.is_resource || (r->route.verb & (VERB_GET | VERB_LIST));
+    return is_read ? FLOW_READ : FLOW_WRITE;
+}
+
+static void take_turn(struct flow_entry *e)
+{
+    struct api_request *r = (struct api_request *)((char *)e - offsetof(struct api_request, flow));
+    if (r->x->is_lost) /* while it waited; nothing was begun */
+        api_answer_text(r, 503, S("text/plain"), S("the client has gone\n"));
+    else if (check_again(r))
+        serve(r);
+}
+
+/* Serves it now, or when it is the turn of its user. */
+static void wait_for_turn(struct api_request *r)
+{
+    if (!r->route.is_resource && is_get(r) && health_handle(r)) /* probes do not wait */
+        return;
+    r->flow.run = take_turn;
+    if (flow_start(r->api->flows, &r->flow, r->who.user, flow_class_of(r)))
+        return;
+    struct json status = status_too_many_requests(r->arena, S("Too many requests, please try again later."), 1);
+    api_refuse(r, &status);
+}
+
 /* ---- The two doors. ---- */
 
 static struct api_request *begin(struct api *api, struct http_exchange *x)
@@ -419,16 +467,6 @@ static bool check_head(struct api *api, struct http_exchange *x)
     return identify(r) && parse(r) && impersonate(r) && authorise(r);
 }
 
-/* A permission or token that was revoked, or has expired, while the body was on its way does not count any more. */
-static bool check_again(struct api_request *r)
-{
-    rev now = store_revision(r->api->store);
-    if (r->checked == now && mono(r->api) - r->started < RECHECK_NS)
-        return true;
-    r->checked = now;
-    return identify(r) && impersonate(r) && authorise(r);
-}
-
 void pipeline_head(struct api *api, struct http_exchange *x)
 {
     (void)check_head(api, x);
@@ -436,14 +474,15 @@ void pipeline_head(struct api *api, struct http_exchange *x)
 
 void pipeline_enter(struct api *api, struct http_exchange *x)
 {
-    if (x->user ? check_again(x->user) : check_head(api, x))
-        serve(x->user);
+    if (x->user || check_head(api, x))
+        wait_for_turn(x->user);
 }
 
 void pipeline_enter_as(struct api *api, struct http_exchange *x, const struct authz_identity *who)
 {
     struct api_request *r = begin(api, x);
     r->who = *who;
+    r->is_own = true;
     if (parse(r) && impersonate(r) && authorise(r))
-        serve(r);
+        wait_for_turn(r);
 }

@@ -5,6 +5,7 @@
  * Errors: each handler answers exactly once: with one of the api_answer functions or api_refuse. */
 #pragma once
 
+#include "api/flow.h"
 #include "authz/request.h"
 #include "base/vec.h"
 #include "net/http.h"
@@ -102,8 +103,11 @@ struct api_request {
     int64_t started;             /* monotonic */
     uint64_t checked;            /* revision at which credentials and permissions were checked */
     int status;                  /* of the answer, for metrics and log */
+    bool is_own;                 /* of the server itself or its controllers: the identity was given, not proved */
     void (*released)(void *ctx); /* set by a handler that streams; called once, when the exchange is gone */
     void *released_ctx;
+    struct flow_entry flow;    /* its place among the requests of all users */
+    struct http_source source; /* of a stream that is filled in the turns of its user */
 };
 
 /* ---- Answers (answer.c). All of them add the headers every answer has. ---- */
@@ -115,7 +119,7 @@ void api_answer_json(struct api_request *r, int status, str json);
 void api_answer_text(struct api_request *r, int status, str content_type, str body);
 /* With headers of one's own, which replace those that every answer has (Cache-Control, Content-Type). */
 void api_answer_with(struct api_request *r, int status, struct http_headers headers, str body);
-/* Head now, body from the source. */
+/* Head now, body from the source, which is asked only while the user has time left in a turn of the loop. */
 void api_answer_stream(struct api_request *r, str content_type, struct http_source source);
 void api_answer_stream_with(struct api_request *r, struct http_headers headers, struct http_source source);
 /* A Status: HTTP code and Retry-After come from it. */

@@ -38,6 +38,7 @@ struct api {
     struct discovery *discovery; /* discovery.h */
     struct openapi *openapi;     /* openapi.h */
     struct metrics *metrics;     /* metrics.h */
+    struct flows *flows;         /* flow.h */
     struct crds *crds;           /* crds.h */
     struct seed *seed;           /* seed.h; NULL once the server is ready */
     struct config_tables {       /* config.h */

@@ -151,6 +151,16 @@ static int take_time(const struct flag *f, const char *value, struct err *err)
     return 0;
 }
 
+static int take_count(const struct flag *f, const char *value, struct err *err)
+{
+    uint64_t n;
+    if (!str_to_uint64(str_of(value), &n) || n < 1 || n > 1000000)
+        return err_set(err, ERR_BAD_REQUEST, "invalid value \"%s\" for --%s: use a whole number from 1 to 1000000",
+                       value, f->name);
+    *(uint32_t *)f->into = (uint32_t)n;
+    return 0;
+}
+
 static int take_address(const struct flag *f, const char *value, struct err *err)
 {
     struct flag_address *into = f->into;
@@ -193,6 +203,8 @@ static int take_value(const struct flags_args *args, const struct flag *f, const
         return take_time(f, value, err);
     case FLAG_ADDRESS:
         return take_address(f, value, err);
+    case FLAG_COUNT:
+        return take_count(f, value, err);
     case FLAG_WORD:
         return take_word(f, value, err);
     case FLAG_CALL:

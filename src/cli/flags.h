@@ -24,6 +24,7 @@ enum flag_kind {
     FLAG_PATH,    /* const char *; never empty */
     FLAG_NAME,    /* str: what a namespace or a cluster may be called */
     FLAG_TIME,    /* int64_t, nanoseconds: 30s; more than none */
+    FLAG_COUNT,   /* uint32_t: 1 to 1000000 */
     FLAG_ADDRESS, /* struct flag_address: HOST:PORT to listen at */
     FLAG_WORD,    /* int: which of words */
     FLAG_CALL,    /* take(), with what may be empty; may be repeated */

@@ -60,6 +60,7 @@ struct http_exchange {
     str method, path, query; /* path and query as sent: still percent-encoded; query without the question mark */
     struct http_headers headers;
     str body;
+    bool is_lost;      /* the peer went away: an answer goes nowhere */
     bool is_too_large; /* the body went past the limit and was thrown away: answer 413 */
     bool is_known;     /* set by head: the request is authenticated, so that the limits of known peers hold for it */
     const struct tls_peer *peer;

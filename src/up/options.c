@@ -13,6 +13,8 @@ static int read_flags(struct arena *a, int argc, char **argv, struct up_options 
         {.name = "managed", .kind = FLAG_NAME, .into = &o->managed},
         {.name = "no-controllers", .kind = FLAG_YES, .into = &o->no_controllers, .env = "REEVE_NO_CONTROLLERS"},
         {.name = "require-approval", .kind = FLAG_YES, .into = &o->requires_approval},
+        {.name = "max-requests-inflight", .kind = FLAG_COUNT, .into = &o->max_reads},
+        {.name = "max-mutating-requests-inflight", .kind = FLAG_COUNT, .into = &o->max_writes},
         PACKAGE_SOURCES_FLAGS(&o->packages),
         {.letter = 'v', .name = "verbose", .kind = FLAG_YES, .into = &is_verbose},
         {.letter = 'q', .name = "quiet", .kind = FLAG_YES, .into = &o->is_quiet},

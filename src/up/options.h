@@ -16,6 +16,7 @@ struct up_options {
     str managed; /* the name of the ManagedCluster that this is itself; empty: it is none */
     enum log_level level;
     struct package_sources packages;
+    uint32_t max_reads, max_writes; /* at work at once; 0: the defaults */
     bool no_controllers, requires_approval, is_quiet;
 };
 

@@ -314,6 +314,8 @@ static int open_api(struct up *u, struct err *err)
         .shared = fleet_crds,
         .n_shared = u->options.no_controllers ? 0 : fleet_crds_n,
         .no_aggregation = u->options.no_controllers,
+        .max_reads = u->options.max_reads,
+        .max_writes = u->options.max_writes,
         .metrics = write_metrics,
         .metrics_ctx = u,
     };

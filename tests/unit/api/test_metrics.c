@@ -181,6 +181,8 @@ static void objects_and_the_process_are_told(void **state)
     assert_line(text, "reeve_store_failing 0");
     assert_line(text, "reeve_watches 0");
     assert_line(text, "reeve_requests 3");
+    assert_line(text, "reeve_requests_waiting 0");
+    assert_line(text, "apiserver_current_inflight_requests{request_kind=\"mutating\"} 0");
     assert_true(str_find(text, S("\nprocess_resident_memory_bytes 0\n")) < 0);
     assert_true(str_find(text, S("\nprocess_resident_memory_bytes ")) > 0);
     assert_true(str_find(text, S("\nprocess_open_fds ")) > 0);

@@ -54,6 +54,7 @@ int world_set_up(void **state)
     api->discovery = discovery_new(api);
     api->openapi = openapi_new(api);
     api->metrics = metrics_new();
+    api->flows = flows_new(&(struct flows_options){.clock = api->options.clock});
     api->is_ready = true;
     api->tables.crds = store_table(api->store, S("apiextensions.k8s.io/customresourcedefinitions"));
     *state = w;
@@ -80,6 +81,7 @@ int world_tear_down(void **state)
     openapi_free(w->api.openapi);
     discovery_free(w->api.discovery);
     metrics_free(w->api.metrics);
+    flows_free(w->api.flows);
     schemas_free(w->api.schemas);
     registry_free(w->api.registry);
     sem_destroy(&w->woken);
