@@ -112,28 +112,29 @@ void api_answer_json(struct api_request *r, int status, str json)
     api_answer_text(r, status, S("application/json"), buf_str(&b));
 }
 
-static struct api_request *request_of_flow(struct flow_entry *e)
-{
-    return (struct api_request *)((char *)e - offsetof(struct api_request, flow));
-}
+/* A stream that is filled in the turns of its user; in the arena of the request. */
+struct turn_source {
+    struct api_request *r;
+    struct http_source inner;
+};
 
 static void resume_stream(struct flow_entry *e)
 {
-    http_resume(request_of_flow(e)->x);
+    http_resume(((struct api_request *)((char *)e - offsetof(struct api_request, flow)))->x);
 }
 
-/* A piece of a body in the time of its user. */
 static enum http_fill fill_in_turn(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
 {
-    struct api_request *r = ctx;
-    const struct clock *clock = &r->api->options.clock;
-    if (!flow_has_time(&r->flow)) {
-        flow_later(&r->flow);
+    struct turn_source *s = ctx;
+    struct flow_entry *flow = &s->r->flow;
+    const struct clock *clock = &s->r->api->options.clock;
+    if (!flow_has_time(flow)) {
+        flow_later(flow);
         return HTTP_WAIT;
     }
     int64_t before = clock->mono_ns(clock->ctx);
-    enum http_fill fill = r->source.fill(r->source.ctx, x, out, room);
-    flow_charge(&r->flow, clock->mono_ns(clock->ctx) - before);
+    enum http_fill fill = s->inner.fill(s->inner.ctx, x, out, room);
+    flow_charge(flow, clock->mono_ns(clock->ctx) - before);
     return fill;
 }
 
@@ -144,9 +145,10 @@ void api_answer_stream_with(struct api_request *r, struct http_headers headers, 
     r->status = 200;
     /* Events of watches are cheap, and delivered in slices of their own. */
     if (r->route.verb != VERB_WATCH) {
-        r->source = source;
+        struct turn_source *s = ARENA_NEW(r->arena, struct turn_source);
+        *s = (struct turn_source){r, source};
         r->flow.run = resume_stream;
-        source = (struct http_source){fill_in_turn, r};
+        source = (struct http_source){fill_in_turn, s};
     }
     http_stream(r->x, 200, (struct http_headers){h.p, h.n}, source);
 }

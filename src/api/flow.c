@@ -27,6 +27,7 @@ enum queue { IN_NONE, IN_GOING, IN_STARTS };
 enum place { NOWHERE, RING, PARKED, IDLE, PLACES };
 
 struct flow {
+    struct flows *flows;
     struct flow *next, *prev; /* in its place */
     struct entry_list going;  /* continue what has begun */
     struct entry_list starts[FLOW_CLASSES];
@@ -124,6 +125,7 @@ static struct flow *flow_ref(struct flows *f, str user)
             abort();
         if (user.n)
             memcpy(flow->bytes, user.p, user.n);
+        flow->flows = f;
         flow->user = (str){flow->bytes, user.n};
         map_set(&f->users, flow->user, flow);
     }
@@ -189,14 +191,14 @@ static bool has_time(struct flows *f, struct flow *flow)
 
 bool flow_has_time(struct flow_entry *e)
 {
-    return e->flow == NULL || has_time(e->flows, e->flow);
+    return e->flow == NULL || has_time(e->flow->flows, e->flow);
 }
 
 void flow_charge(struct flow_entry *e, int64_t ns)
 {
     e->cost_ns = ns;
     if (e->flow)
-        charge_time(e->flows, e->flow, ns);
+        charge_time(e->flow->flows, e->flow, ns);
 }
 
 /* ---- Seats. ---- */
@@ -215,12 +217,12 @@ static void take_seat(struct flow_entry *e)
         return;
     e->has_seat = true;
     e->flow->seats[e->class]++;
-    e->flows->seats[e->class]++;
+    e->flow->flows->seats[e->class]++;
 }
 
 static void leave_seat(struct flow_entry *e)
 {
-    struct flows *f = e->flows;
+    struct flows *f = e->flow->flows;
     if (!e->has_seat)
         return;
     e->has_seat = false;
@@ -251,7 +253,7 @@ static void leave_queue(struct flow_entry *e)
     } else if (e->queue == IN_STARTS) {
         list_remove(&flow->starts[e->class], e);
         flow->waiting--;
-        e->flows->waiting--;
+        e->flow->flows->waiting--;
     }
     e->queue = IN_NONE;
 }
@@ -312,9 +314,9 @@ static void queue_start(struct flow_entry *e)
     e->queue = IN_STARTS;
     list_append(&e->flow->starts[e->class], e);
     e->flow->waiting++;
-    e->flows->waiting++;
-    if (e->flow->place != PARKED || has_seat_for(e->flows, e->flow, e->class))
-        enter_ring(e->flows, e->flow);
+    e->flow->flows->waiting++;
+    if (e->flow->place != PARKED || has_seat_for(e->flow->flows, e->flow, e->class))
+        enter_ring(e->flow->flows, e->flow);
 }
 
 bool flow_start(struct flows *f, struct flow_entry *e, str user, enum flow_class class)
@@ -326,7 +328,6 @@ bool flow_start(struct flows *f, struct flow_entry *e, str user, enum flow_class
         flow_unref(f, flow);
         return false;
     }
-    e->flows = f;
     e->flow = flow;
     e->class = (uint8_t) class;
     e->cost_ns = 0;
@@ -345,7 +346,7 @@ void flow_later(struct flow_entry *e)
         return;
     e->queue = IN_GOING;
     list_append(&e->flow->going, e);
-    enter_ring(e->flows, e->flow);
+    enter_ring(e->flow->flows, e->flow);
 }
 
 void flow_end(struct flow_entry *e)
@@ -356,7 +357,7 @@ void flow_end(struct flow_entry *e)
     leave_queue(e);
     leave_seat(e);
     e->flow = NULL;
-    flow_unref(e->flows, flow);
+    flow_unref(flow->flows, flow);
 }
 
 /* ---- Life. ---- */

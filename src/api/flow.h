@@ -33,7 +33,6 @@ enum flow_class {
 struct flow_entry {
     void (*run)(struct flow_entry *e); /* may end the entry; the entry is not touched afterwards */
     /* Private. */
-    struct flows *flows;
     struct flow *flow; /* NULL: not started, or ended */
     struct flow_entry *next, **back;
     int64_t cost_ns; /* of its last piece of work: what the next one is expected to take */

@@ -106,8 +106,7 @@ struct api_request {
     bool is_own;                 /* of the server itself or its controllers: the identity was given, not proved */
     void (*released)(void *ctx); /* set by a handler that streams; called once, when the exchange is gone */
     void *released_ctx;
-    struct flow_entry flow;    /* its place among the requests of all users */
-    struct http_source source; /* of a stream that is filled in the turns of its user */
+    struct flow_entry flow; /* its place among the requests of all users */
 };
 
 /* ---- Answers (answer.c). All of them add the headers every answer has. ---- */
