@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 
 static const struct bench_row rows[] = {
-    {"start", rows_start}, {"crds", rows_crds},       {"writes", rows_writes},
-    {"reads", rows_reads}, {"watches", rows_watches}, {"reviews", rows_reviews},
+    {"start", rows_start},     {"crds", rows_crds},       {"writes", rows_writes}, {"reads", rows_reads},
+    {"watches", rows_watches}, {"reviews", rows_reviews}, {"shares", rows_shares},
 };
 
 int main(int argc, char **argv)

@@ -91,11 +91,13 @@ static void call(struct slot *s, const struct question *q)
         {S_INIT("Accept"), q->accept.n ? q->accept : S("application/json")},
         {S_INIT("Accept-Encoding"), S_INIT("gzip")},
         {S_INIT("Content-Type"), q->content_type.n ? q->content_type : S("application/json")},
+        {S_INIT("Impersonate-User"), q->user},
     };
+    size_t n = q->user.n ? 5 : q->body.n ? 4 : 3;
     struct http_request request = {
         .method = q->method.n ? q->method : S("GET"),
         .target = q->target,
-        .headers = {headers, q->body.n ? 4 : 3},
+        .headers = {headers, n},
         .body = q->body,
     };
     s->is_done = false;

@@ -19,6 +19,7 @@ struct question {
     str accept;       /* empty: JSON */
     str body;         /* JSON */
     str content_type; /* of the body; empty: application/json */
+    str user;         /* acts for this one; empty: the administrator */
 };
 
 /* On the first connection; the body of the answer, whose status must be 2xx. */

@@ -15,6 +15,7 @@ void rows_writes(const char *binary);
 void rows_reads(const char *binary);
 void rows_watches(const char *binary);
 void rows_reviews(const char *binary);
+void rows_shares(const char *binary);
 
 /* ---- Samples. ---- */
 
