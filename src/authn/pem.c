@@ -31,6 +31,19 @@ EVP_PKEY *pem_read_key(str text)
     return key;
 }
 
+/* Of a private key the public half is read back from its own text: what is kept has no private half. */
+EVP_PKEY *pem_read_public_key(str text)
+{
+    EVP_PKEY *private = pem_read_key(text), *key = NULL;
+    BIO *in = private ? BIO_new(BIO_s_mem()) : open_text(text);
+    if (in && (private == NULL || PEM_write_bio_PUBKEY(in, private) == 1))
+        key = PEM_read_bio_PUBKEY(in, NULL, no_password, NULL);
+    BIO_free(in);
+    EVP_PKEY_free(private);
+    ERR_clear_error();
+    return key;
+}
+
 X509 *pem_read_certificate(str text)
 {
     BIO *in = open_text(text);
@@ -55,6 +68,12 @@ str pem_write_key(struct arena *a, EVP_PKEY *key)
 {
     BIO *out = BIO_new(BIO_s_secmem());
     return take_text(a, out, out && PEM_write_bio_PrivateKey(out, key, NULL, NULL, 0, no_password, NULL) == 1);
+}
+
+str pem_write_public_key(struct arena *a, EVP_PKEY *key)
+{
+    BIO *out = BIO_new(BIO_s_mem());
+    return take_text(a, out, out && PEM_write_bio_PUBKEY(out, key) == 1);
 }
 
 str pem_write_certificate(struct arena *a, X509 *certificate)

@@ -15,8 +15,11 @@
 
 /* The first private key; one that is encrypted is none, nobody is asked for a password. */
 EVP_PKEY *pem_read_key(str text);
+/* The public half of the first key, which may be private or public. */
+EVP_PKEY *pem_read_public_key(str text);
 X509 *pem_read_certificate(str text);
 str pem_write_key(struct arena *a, EVP_PKEY *key);
+str pem_write_public_key(struct arena *a, EVP_PKEY *key);
 str pem_write_certificate(struct arena *a, X509 *certificate);
 
 /* An EC key on P-256. */

@@ -48,6 +48,7 @@ struct pki {
     struct strs hosts;
     struct holding ca, serving, admin;
     str token_key_pem;
+    struct strs old_token_keys;
 };
 
 static int64_t now_seconds(const struct pki *p)
@@ -244,19 +245,33 @@ int pki_sign_client(struct pki *p, struct arena *a, const struct pki_client *cli
 
 /* ---- Opening. ---- */
 
+static int list_old_token_keys(struct pki *p, struct arena *a, struct strs *ret, struct err *err)
+{
+    static const str suffixes[] = {S_INIT(".key"), S_INIT(".pub")};
+    return pki_dir_list(a, p->dir.p, S("sa-"), suffixes, PKI_OLD_TOKEN_KEYS_MAX, ret, err);
+}
+
 /* Nothing else may be there when the CA is not: it would be of another one. */
-static int check_fresh(const struct pki *p, struct err *err)
+static int check_fresh(struct pki *p, struct err *err)
 {
     static const char *const others[] = {"serving.pem", "admin.pem", "sa.key"};
     struct arena scratch ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    struct strs old = {0};
+    const char *found = NULL;
+    int code = list_old_token_keys(p, &scratch, &old, err);
+    if (code < 0)
+        return code;
+    if (old.n)
+        found = old.p[0].p;
+    for (size_t i = 0; !found && i < sizeof others / sizeof others[0]; i++)
         if (pki_file_exists(path_of(&scratch, p, others[i])))
-            return err_set(
-                err, ERR_INVALID,
-                "%.*s/ca.pem is missing but %s is there: bring it back, or remove the whole directory to start "
-                "with new keys",
-                STR(p->dir), others[i]);
-    return 0;
+            found = others[i];
+    if (!found)
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "%.*s/ca.pem is missing but %s is there: bring it back, or remove the whole directory to start "
+                   "with new keys",
+                   STR(p->dir), found);
 }
 
 static int open_ca(struct pki *p, struct err *err)
@@ -283,27 +298,75 @@ static int open_leaf(struct pki *p, const char *name, struct holding *of, struct
     return code;
 }
 
-static int open_token_key(struct pki *p, struct err *err)
+/* ERR_NOT_FOUND, or a key on P-256 which may be the public half only. */
+static int read_token_key(struct pki *p, const char *name, EVP_PKEY *(*read)(str text), EVP_PKEY **ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const char *path = path_of(&scratch, p, name);
+    str text;
+    int code = pki_file_read(&scratch, path, &text, err);
+    if (code < 0)
+        return code;
+    EVP_PKEY *key = read(text);
+    if (key && pem_is_p256(key)) {
+        *ret = key;
+        return 0;
+    }
+    EVP_PKEY_free(key);
+    return err_set(err, ERR_INVALID, "%s is no unencrypted EC key on P-256", path);
+}
+
+static int open_token_key(struct pki *p, EVP_PKEY **ret, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     EVP_PKEY *key PEM_KEY_SCOPE = NULL;
-    const char *path = path_of(&scratch, p, "sa.key");
-    str text;
-    int code = pki_file_read(&scratch, path, &text, err);
-    if (code == 0) {
-        key = pem_read_key(text);
-        if (key == NULL || !pem_is_p256(key))
-            return err_set(err, ERR_INVALID, "%s is no unencrypted EC key on P-256", path);
-    } else {
-        if (code == ERR_NOT_FOUND)
-            code = pki_make_key(&key, err);
+    int code = read_token_key(p, "sa.key", pem_read_key, &key, err);
+    if (code == ERR_NOT_FOUND) {
+        code = pki_make_key(&key, err);
         if (code == 0)
-            code = file_replace(path, pem_write_key(&scratch, key), err);
+            code = file_write(path_of(&scratch, p, "sa.key"), pem_write_key(&scratch, key), err);
+    }
+    if (code < 0)
+        return code;
+    p->token_key_pem = pem_write_key(&p->arena, key);
+    *ret = p->token_key_pem.n && EVP_PKEY_up_ref(key) == 1 ? key : NULL;
+    return *ret ? 0 : pem_fail(err, "write a key");
+}
+
+/* keys[0] signs; fills in keys[i + 1] and pems[i] for names[i]. */
+static int read_old_token_keys(struct pki *p, struct strs names, EVP_PKEY **keys, str *pems, struct err *err)
+{
+    for (size_t i = 0; i < names.n; i++) {
+        int code = read_token_key(p, names.p[i].p, pem_read_public_key, &keys[i + 1], err);
         if (code < 0)
             return code;
+        for (size_t k = 0; k <= i; k++)
+            if (EVP_PKEY_eq(keys[k], keys[i + 1]) == 1)
+                return err_set(err, ERR_INVALID, "%.*s/%.*s holds the same key as %.*s: remove one of them",
+                               STR(p->dir), STR(names.p[i]), STR(k ? names.p[k - 1] : S("sa.key")));
+        pems[i] = pem_write_public_key(&p->arena, keys[i + 1]);
+        if (pems[i].n == 0)
+            return pem_fail(err, "write a key");
     }
-    p->token_key_pem = pem_write_key(&p->arena, key);
-    return p->token_key_pem.n ? 0 : pem_fail(err, "write a key");
+    ERR_clear_error();
+    return 0;
+}
+
+static int open_token_keys(struct pki *p, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    EVP_PKEY *keys[1 + PKI_OLD_TOKEN_KEYS_MAX] = {0};
+    struct strs names = {0};
+    int code = open_token_key(p, &keys[0], err);
+    if (code == 0)
+        code = list_old_token_keys(p, &scratch, &names, err);
+    str *pems = ARENA_ARRAY(&p->arena, str, names.n);
+    if (code == 0)
+        code = read_old_token_keys(p, names, keys, pems, err);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        EVP_PKEY_free(keys[i]);
+    p->old_token_keys = (struct strs){pems, names.n};
+    return code;
 }
 
 /* The copy for people; whatever happened to it, it is made right again. */
@@ -324,7 +387,7 @@ static int open_all(struct pki *p, struct err *err)
     if (code == 0)
         code = open_ca(p, err);
     if (code == 0)
-        code = open_token_key(p, err);
+        code = open_token_keys(p, err);
     if (code == 0)
         code = open_leaf(p, "serving.pem", &p->serving, err);
     if (code == 0)
@@ -393,4 +456,9 @@ struct pki_pair pki_admin(const struct pki *p)
 str pki_token_key_pem(const struct pki *p)
 {
     return p->token_key_pem;
+}
+
+struct strs pki_old_token_keys(const struct pki *p)
+{
+    return p->old_token_keys;
 }

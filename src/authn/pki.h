@@ -8,7 +8,8 @@
  *   ca.pem           signs the others; ten years, then another certificate for the same key, which clients take as the old one
  *   serving.pem      of the server; one year
  *   admin.pem        of kubernetes-admin in system:masters; one year
- *   sa.key           signs ServiceAccount tokens
+ *   sa.key           signs ServiceAccount tokens; made when it is missing
+ *   sa-*.key, *.pub  another key whose tokens are accepted: private or public; put there by an administrator who replaces sa.key
  *   ca.crt           a copy of the certificate in ca.pem, for people
  *
  * Key and certificate are in one file, so that they are replaced together. A file is written beside its place, synced, and moved
@@ -27,6 +28,8 @@ struct pki_options {
     struct clock clock;
     struct strs hosts; /* names and addresses the server is reached by, besides those every server has */
 };
+
+enum { PKI_OLD_TOKEN_KEYS_MAX = 16 };
 
 enum {
     PKI_CA = 1,
@@ -48,6 +51,8 @@ str pki_ca_pem(const struct pki *p);
 struct pki_pair pki_serving(const struct pki *p);
 struct pki_pair pki_admin(const struct pki *p);
 str pki_token_key_pem(const struct pki *p);
+/* The public keys of sa-*.key and sa-*.pub, as PEM, in the order of their names; each is another key on P-256. */
+struct strs pki_old_token_keys(const struct pki *p);
 
 /* What has less than a third of its life left, or was made for other hosts: PKI_… */
 unsigned pki_due(const struct pki *p);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "authn/pki_file.h"
 
+#include "base/vec.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,6 +60,43 @@ bool pki_file_exists(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+int pki_dir_list(struct arena *a, const char *path, str prefix, const str suffixes[static 2], size_t max,
+                 struct strs *ret, struct err *err)
+{
+    DIR *dir = opendir(path);
+    VEC(str) names = {0};
+    int code = 0;
+    if (dir == NULL)
+        return err_set(err, ERR_IO, "open directory %s: %m", path);
+    while (code == 0) {
+        errno = 0;
+        const struct dirent *e = readdir(dir); /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+        if (e == NULL) {
+            code = errno ? err_set(err, ERR_IO, "read directory %s: %m", path) : 0;
+            break;
+        }
+        str name = str_of(e->d_name);
+        if (!str_has_prefix(name, prefix) || (!str_has_suffix(name, suffixes[0]) && !str_has_suffix(name, suffixes[1])))
+            continue;
+        if (names.n == max)
+            code = err_set(err, ERR_INVALID, "%s has more than %zu files %.*s*: remove those that are not needed", path,
+                           max, STR(prefix));
+        else
+            *vec_push(a, &names) = str_of(str_cstr(a, name));
+    }
+    closedir(dir);
+    if (code == 0 && names.n)
+        qsort(names.p, names.n, sizeof *names.p, compare_names);
+    if (code == 0)
+        *ret = (struct strs){names.p, names.n};
+    return code;
 }
 
 static int read_all(struct arena *a, int fd, const char *path, str *ret, struct err *err)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The signature comes before everything else: of a token that we did not sign not one byte is interpreted. The header is not
- * even parsed, only compared with the one text that we write for our key, so there is no algorithm to choose for a forger. */
+ * even parsed, only compared with the one text that we write for each key, so there is no algorithm to choose for a forger. */
 #include "authn/token.h"
 
 #include "authn/base64url.h"
 #include "authn/pem.h"
 #include "authn/token_parts.h"
 
+#include "base/vec.h"
 #include "json/json.h"
 
 #include <openssl/crypto.h>
@@ -26,47 +27,59 @@ enum {
     PAYLOAD_MAX = (TOKEN_MAX_BYTES - 256 - SIGNATURE_TEXT) / 4 * 3, /* so that header and signature fit as well */
 };
 
-struct token_signer {
-    struct arena arena; /* of all texts */
+struct token_key {
     EVP_PKEY *key;
-    str issuer, key_id;
+    str id;
     str header; /* as it stands in a token: base64url, without the dot */
     unsigned char point[POINT];
 };
 
+struct token_signer {
+    struct arena arena; /* of all texts and of the keys */
+    str issuer;
+    VEC(struct token_key) keys; /* the first one signs, all of them verify */
+};
+
 /* ---- The signer. ---- */
 
-static int describe_key(struct token_signer *s, struct err *err)
+static int describe_key(struct arena *a, struct token_key *k, struct err *err)
 {
     unsigned char *spki = NULL, *point = NULL, digest[SHA256_DIGEST_LENGTH];
-    int spki_n = i2d_PUBKEY(s->key, &spki);
-    size_t point_n = EVP_PKEY_get1_encoded_public_key(s->key, &point);
+    int spki_n = i2d_PUBKEY(k->key, &spki);
+    size_t point_n = EVP_PKEY_get1_encoded_public_key(k->key, &point);
     bool is_good = spki_n > 0 && point_n == POINT && point[0] == POINT_CONVERSION_UNCOMPRESSED;
     if (is_good) {
-        memcpy(s->point, point, POINT);
+        memcpy(k->point, point, POINT);
         SHA256(spki, (size_t)spki_n, digest);
-        s->key_id = base64url_encode(&s->arena, (str){(char *)digest, sizeof digest});
-        str header = str_fmt(&s->arena, "{\"alg\":\"ES256\",\"kid\":\"%.*s\"}", STR(s->key_id));
-        s->header = base64url_encode(&s->arena, header);
+        k->id = base64url_encode(a, (str){(char *)digest, sizeof digest});
+        k->header = base64url_encode(a, str_fmt(a, "{\"alg\":\"ES256\",\"kid\":\"%.*s\"}", STR(k->id)));
     }
     OPENSSL_free(spki);
     OPENSSL_free(point);
     return is_good ? 0 : pem_fail(err, "tell the public half of a key");
 }
 
+/* Takes the key, which may be NULL: one that could not be read. */
+static int add_key(struct token_signer *s, EVP_PKEY *key, struct err *err)
+{
+    struct token_key k = {.key = key};
+    int code = key && pem_is_p256(key)
+                   ? describe_key(&s->arena, &k, err)
+                   : err_set(err, ERR_INVALID, "the key for ServiceAccount tokens is no unencrypted EC key on P-256");
+    if (code < 0)
+        EVP_PKEY_free(key);
+    else
+        *vec_push(&s->arena, &s->keys) = k;
+    return code;
+}
+
 int token_signer_new(str key_pem, str issuer, struct token_signer **ret, struct err *err)
 {
-    EVP_PKEY *key = pem_read_key(key_pem);
-    if (key == NULL || !pem_is_p256(key)) {
-        EVP_PKEY_free(key);
-        return err_set(err, ERR_INVALID, "the key for ServiceAccount tokens is no unencrypted EC key on P-256");
-    }
     struct token_signer *s = calloc(1, sizeof *s);
     if (s == NULL)
         abort();
-    s->key = key;
     s->issuer = str_dup(&s->arena, issuer);
-    int code = describe_key(s, err);
+    int code = add_key(s, pem_read_key(key_pem), err);
     if (code < 0)
         token_signer_free(s);
     else
@@ -74,11 +87,17 @@ int token_signer_new(str key_pem, str issuer, struct token_signer **ret, struct 
     return code;
 }
 
+int token_signer_accept(struct token_signer *s, str key_pem, struct err *err)
+{
+    return add_key(s, pem_read_public_key(key_pem), err);
+}
+
 void token_signer_free(struct token_signer *s)
 {
     if (s == NULL)
         return;
-    EVP_PKEY_free(s->key);
+    for (size_t i = 0; i < s->keys.n; i++)
+        EVP_PKEY_free(s->keys.p[i].key);
     arena_done(&s->arena);
     free(s);
 }
@@ -90,7 +109,7 @@ str token_signer_issuer(const struct token_signer *s)
 
 str token_signer_key_id(const struct token_signer *s)
 {
-    return s->key_id;
+    return s->keys.p[0].id;
 }
 
 /* ---- Signatures: DER as libcrypto has them, r ‖ s as tokens have them. ---- */
@@ -120,24 +139,24 @@ static size_t halves_to_der(const unsigned char halves[static HALVES], unsigned 
     return n > 0 ? (size_t)n : 0;
 }
 
-static bool sign(const struct token_signer *s, str text, unsigned char halves[static HALVES])
+static bool sign(EVP_PKEY *key, str text, unsigned char halves[static HALVES])
 {
     unsigned char der[SIGNATURE_DER_MAX];
     size_t n = sizeof der;
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    bool is_good = ctx && EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, s->key) == 1 &&
+    bool is_good = ctx && EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, key) == 1 &&
                    EVP_DigestSign(ctx, der, &n, (const unsigned char *)text.p, text.n) == 1 &&
                    der_to_halves(der, n, halves);
     EVP_MD_CTX_free(ctx);
     return is_good;
 }
 
-static bool is_signed(const struct token_signer *s, str text, const unsigned char halves[static HALVES])
+static bool is_signed(EVP_PKEY *key, str text, const unsigned char halves[static HALVES])
 {
     unsigned char der[SIGNATURE_DER_MAX];
     size_t n = halves_to_der(halves, der);
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    bool is_good = n && ctx && EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, s->key) == 1 &&
+    bool is_good = n && ctx && EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, key) == 1 &&
                    EVP_DigestVerify(ctx, der, n, (const unsigned char *)text.p, text.n) == 1;
     EVP_MD_CTX_free(ctx);
     ERR_clear_error();
@@ -151,24 +170,34 @@ int token_seal(const struct token_signer *s, struct arena *a, str payload, str *
     unsigned char halves[HALVES];
     if (payload.n > PAYLOAD_MAX)
         return err_set(err, ERR_TOO_LARGE, "a token of %zu bytes would be too large", payload.n);
-    str text = str_fmt(a, "%.*s.%.*s", STR(s->header), STR(base64url_encode(a, payload)));
-    if (!sign(s, text, halves))
+    str text = str_fmt(a, "%.*s.%.*s", STR(s->keys.p[0].header), STR(base64url_encode(a, payload)));
+    if (!sign(s->keys.p[0].key, text, halves))
         return pem_fail(err, "sign a token");
     str signature = base64url_encode(a, (str){(char *)halves, sizeof halves});
     *ret = str_fmt(a, "%.*s.%.*s", STR(text), STR(signature));
     return 0;
 }
 
+/* The key whose header this is, by name and algorithm; NULL: none of ours. */
+static EVP_PKEY *find_key(const struct token_signer *s, str header)
+{
+    for (size_t i = 0; i < s->keys.n; i++)
+        if (str_eq(header, s->keys.p[i].header))
+            return s->keys.p[i].key;
+    return NULL;
+}
+
 int token_unseal(const struct token_signer *s, struct arena *a, str token, str *ret, struct err *err)
 {
     str header, rest, payload, text, signature, halves;
+    EVP_PKEY *key = NULL;
     if (token.n > TOKEN_MAX_BYTES || !str_cut(token, '.', &header, &rest) || !str_cut(rest, '.', &payload, &text) ||
-        !str_eq(header, s->header) || text.n != SIGNATURE_TEXT)
+        (key = find_key(s, header)) == NULL || text.n != SIGNATURE_TEXT)
         return err_set(err, ERR_UNAUTHORIZED, "invalid bearer token");
     signature = text;
     text = str_upto(token, token.n - SIGNATURE_TEXT - 1);
     if (!base64url_decode(a, signature, &halves) || halves.n != HALVES ||
-        !is_signed(s, text, (const unsigned char *)halves.p))
+        !is_signed(key, text, (const unsigned char *)halves.p))
         return err_set(err, ERR_UNAUTHORIZED, "square/go-jose: error in cryptographic primitive");
     if (!base64url_decode(a, payload, ret))
         return err_set(err, ERR_UNAUTHORIZED, "invalid bearer token");
@@ -201,14 +230,27 @@ int token_check_time(const struct token_claims *claims, int64_t now, struct err 
 
 /* ---- For OpenID clients: members in the order in which Kubernetes writes them. ---- */
 
+static void add_jwk(struct buf *b, const struct token_key *k)
+{
+    str x = base64url_encode(b->arena, (str){(const char *)k->point + 1, HALF});
+    str y = base64url_encode(b->arena, (str){(const char *)k->point + 1 + HALF, HALF});
+    buf_fmt(b,
+            "{\"use\":\"sig\",\"kty\":\"EC\",\"kid\":\"%.*s\",\"crv\":\"P-256\",\"alg\":\"ES256\","
+            "\"x\":\"%.*s\",\"y\":\"%.*s\"}",
+            STR(k->id), STR(x), STR(y));
+}
+
 str token_jwks(const struct token_signer *s, struct arena *a)
 {
-    str x = base64url_encode(a, (str){(const char *)s->point + 1, HALF});
-    str y = base64url_encode(a, (str){(const char *)s->point + 1 + HALF, HALF});
-    return str_fmt(a,
-                   "{\"keys\":[{\"use\":\"sig\",\"kty\":\"EC\",\"kid\":\"%.*s\",\"crv\":\"P-256\",\"alg\":\"ES256\","
-                   "\"x\":\"%.*s\",\"y\":\"%.*s\"}]}",
-                   STR(s->key_id), STR(x), STR(y));
+    struct buf b = {.arena = a};
+    buf_add_str(&b, S("{\"keys\":["));
+    for (size_t i = 0; i < s->keys.n; i++) {
+        if (i)
+            buf_add_char(&b, ',');
+        add_jwk(&b, &s->keys.p[i]);
+    }
+    buf_add_str(&b, S("]}"));
+    return buf_str(&b);
 }
 
 str token_openid_configuration(const struct token_signer *s, struct arena *a, str address)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: ServiceAccount tokens: JSON web tokens with ES256 signatures, made and verified; and what OpenID clients ask about them.
- * Owns: a signer owns its key; claims and tokens live in the arena given.
- * Threads: a signer never changes and may be shared.
+ * Owns: a signer owns its keys; claims and tokens live in the arena given.
+ * Threads: a signer does not change after the last token_signer_accept and may be shared then.
  * Errors: ERR_INVALID for a key that cannot be used, ERR_TOO_LARGE for claims that make no reasonable token, ERR_UNAUTHORIZED for
  *         tokens that are not ours, without anything of the token in the text.
  *
@@ -26,9 +26,11 @@ struct token_signer;
 
 /* An EC key on P-256 as PEM; the issuer is copied. */
 int token_signer_new(str key_pem, str issuer, struct token_signer **ret, struct err *err);
+/* Tokens of this key are verified as well; it never signs. A private or a public key as PEM, also on P-256. */
+int token_signer_accept(struct token_signer *s, str key_pem, struct err *err);
 void token_signer_free(struct token_signer *s);
 str token_signer_issuer(const struct token_signer *s);
-/* Names the key: base64url of the SHA-256 of its SubjectPublicKeyInfo. */
+/* Names the key that signs: base64url of the SHA-256 of its SubjectPublicKeyInfo. */
 str token_signer_key_id(const struct token_signer *s);
 
 /* An object by name and uid; an empty name: none. */
@@ -53,7 +55,7 @@ int token_verify(const struct token_signer *s, struct arena *a, str token, struc
 /* now in seconds. */
 int token_check_time(const struct token_claims *claims, int64_t now, struct err *err);
 
-/* /openid/v1/jwks: the public key, for those who verify tokens by themselves. */
+/* /openid/v1/jwks: all public keys, the one that signs first, for clients that verify tokens by themselves. */
 str token_jwks(const struct token_signer *s, struct arena *a);
 /* /.well-known/openid-configuration; address is ours: "127.0.0.1:6443". */
 str token_openid_configuration(const struct token_signer *s, struct arena *a, str address);

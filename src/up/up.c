@@ -194,6 +194,18 @@ static int open_pki(struct up *u, const struct pki_options *options, struct err 
     return code;
 }
 
+static int open_signer(struct up *u, struct err *err)
+{
+    struct strs old = pki_old_token_keys(u->pki);
+    int code = token_signer_new(pki_token_key_pem(u->pki), TOKEN_ISSUER, &u->signer, err);
+    for (size_t i = 0; code == 0 && i < old.n; i++)
+        code = token_signer_accept(u->signer, old.p[i], err);
+    if (code == 0 && old.n)
+        log_line(&u->log, LOG_INFO, "tokens of old keys are accepted", LOG_INT("keys", (int64_t)old.n),
+                 LOG_STR("signing", token_signer_key_id(u->signer)));
+    return code;
+}
+
 static int open_keys(struct up *u, struct err *err)
 {
     str dir = str_fmt(&u->arena, "%s/pki", u->options.data_dir);
@@ -203,7 +215,7 @@ static int open_keys(struct up *u, struct err *err)
     if (code == ERR_CONFLICT)
         return err_set(err, ERR_CONFLICT, "the data directory %s is in use: another reeve runs on it",
                        u->options.data_dir);
-    return code < 0 ? code : token_signer_new(pki_token_key_pem(u->pki), TOKEN_ISSUER, &u->signer, err);
+    return code < 0 ? code : open_signer(u, err);
 }
 
 static void handle_head(void *ctx, struct http_exchange *x)

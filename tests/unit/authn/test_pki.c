@@ -446,6 +446,77 @@ static void test_cut_short(void **state)
     }
 }
 
+/* ---- Keys of tokens. ---- */
+
+static str some_key(struct place *p, bool is_public)
+{
+    struct err err;
+    EVP_PKEY *key PEM_KEY_SCOPE = NULL;
+    assert_int_equal(pki_make_key(&key, &err), 0);
+    return is_public ? pem_write_public_key(&p->arena, key) : pem_write_key(&p->arena, key);
+}
+
+/* sa.key moved aside: another one is made, the old one is accepted; in any order of names, private or public. */
+static void test_old_token_keys(void **state)
+{
+    struct place p;
+    set_up(&p);
+    struct pki *pki = open_pki(&p);
+    str first = str_dup(&p.arena, pki_token_key_pem(pki));
+    assert_int_equal(pki_old_token_keys(pki).n, 0);
+    pki_close(pki);
+    assert_int_equal(rename(path_of(&p, "sa.key"), path_of(&p, "sa-1.key")), 0);
+    put_text(&p, "sa-0.pub", some_key(&p, true));
+    put_text(&p, "sa-1.key.bak", S("not looked at"));
+    put_text(&p, "old-sa.key", S("not looked at"));
+    pki = open_pki(&p);
+    EVP_PKEY *key PEM_KEY_SCOPE = pem_read_key(first);
+    struct strs old = pki_old_token_keys(pki);
+    assert_false(str_eq(pki_token_key_pem(pki), first));
+    assert_int_equal(old.n, 2);
+    assert_true(str_eq(old.p[0], text_of(&p, "sa-0.pub")));
+    assert_true(str_eq(old.p[1], pem_write_public_key(&p.arena, key))); /* the private half is not kept */
+    str second = str_dup(&p.arena, pki_token_key_pem(pki));
+    pki_close(pki);
+    unlink(path_of(&p, "sa-1.key"));
+    pki = open_pki(&p);
+    assert_true(str_eq(pki_token_key_pem(pki), second));
+    assert_int_equal(pki_old_token_keys(pki).n, 1);
+    pki_close(pki);
+    tear_down(&p);
+}
+
+static void test_bad_token_keys(void **state)
+{
+    struct place p;
+    set_up(&p);
+    pki_close(open_pki(&p));
+    EVP_PKEY *key PEM_KEY_SCOPE = pem_read_key(text_of(&p, "sa.key"));
+    put_text(&p, "sa-a.key", text_of(&p, "sa.key"));
+    assert_string_equal(refusal(&p, ERR_INVALID), "/sa-a.key holds the same key as sa.key: remove one of them");
+    put_text(&p, "sa-a.key", some_key(&p, false));
+    put_text(&p, "sa-b.pub", pem_write_public_key(&p.arena, key));
+    assert_string_equal(refusal(&p, ERR_INVALID), "/sa-b.pub holds the same key as sa.key: remove one of them");
+    put_text(&p, "sa-b.pub", text_of(&p, "sa-a.key"));
+    assert_string_equal(refusal(&p, ERR_INVALID), "/sa-b.pub holds the same key as sa-a.key: remove one of them");
+    put_text(&p, "sa-b.pub", S("x"));
+    assert_string_equal(refusal(&p, ERR_INVALID), "/sa-b.pub is no unencrypted EC key on P-256");
+    put_text(&p, "sa-b.pub", text_of(&p, "ca.crt")); /* a certificate is no key */
+    assert_string_equal(refusal(&p, ERR_INVALID), "/sa-b.pub is no unencrypted EC key on P-256");
+    put_text(&p, "sa-b.pub", some_key(&p, true));
+    assert_int_equal(chmod(path_of(&p, "sa-b.pub"), 0644), 0);
+    assert_non_null(strstr(refusal(&p, ERR_INVALID), "/sa-b.pub is open to others (mode 0644): say \"chmod 600 "));
+    unlink(path_of(&p, "sa-b.pub"));
+    assert_int_equal(symlink("sa.key", path_of(&p, "sa-b.key")), 0);
+    assert_string_equal(refusal(&p, ERR_IO), "/sa-b.key: Too many levels of symbolic links");
+    unlink(path_of(&p, "sa-b.key"));
+    pki_close(open_pki(&p));
+    for (int i = 0; i <= PKI_OLD_TOKEN_KEYS_MAX; i++)
+        put_text(&p, str_cstr(&p.arena, str_fmt(&p.arena, "sa-%d.pub", i)), S("x"));
+    assert_string_equal(refusal(&p, ERR_INVALID), " has more than 16 files sa-*: remove those that are not needed");
+    tear_down(&p);
+}
+
 /* ---- For others. ---- */
 
 static void test_sign_client(void **state)
@@ -533,7 +604,8 @@ int main(void)
         cmocka_unit_test(test_false_signature), cmocka_unit_test(test_no_files),
         cmocka_unit_test(test_no_directory),    cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_sign_client),     cmocka_unit_test(test_kubeconfig),
-        cmocka_unit_test(test_write_file),
+        cmocka_unit_test(test_write_file),      cmocka_unit_test(test_old_token_keys),
+        cmocka_unit_test(test_bad_token_keys),
     };
     return cmocka_run_group_tests_name("pki", tests, NULL, NULL);
 }

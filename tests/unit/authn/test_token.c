@@ -218,6 +218,40 @@ static void test_other_keys(void **state)
     token_signer_free(s);
 }
 
+/* Several keys: the first signs, and what the others have signed is verified with the key that the token names, no other. */
+static void test_old_keys(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    str first = new_key(&a), second = new_key(&a);
+    struct token_signer *old, *s, *none = new_signer(&a);
+    struct token_claims claims = some_claims(), out;
+    struct err err = {0};
+    EVP_PKEY *key PEM_KEY_SCOPE = pem_read_key(second);
+    assert_int_equal(token_signer_new(first, TOKEN_ISSUER, &old, &err), 0);
+    assert_int_equal(token_signer_new(second, TOKEN_ISSUER, &s, &err), 0);
+    str before = sign(old, &a, &claims), foreign = sign(none, &a, &claims);
+    assert_refused(s, before, unknown);
+    assert_int_equal(token_signer_accept(s, first, &err), 0);
+    assert_int_equal(token_verify(s, &a, before, &out, &err), 0);
+    str after = sign(s, &a, &claims);
+    assert_int_equal(token_verify(s, &a, after, &out, &err), 0);
+    assert_refused(old, after, unknown); /* the new key has signed it */
+    assert_refused(s, foreign, unknown);
+    /* A signature counts with its own key only, whichever of ours the header names. */
+    str swapped = str_fmt(&a, "%.*s.%.*s.%.*s", STR(part(after, 0)), STR(part(before, 1)), STR(part(before, 2)));
+    assert_refused(s, swapped, forged);
+    swapped = str_fmt(&a, "%.*s.%.*s.%.*s", STR(part(before, 0)), STR(part(after, 1)), STR(part(after, 2)));
+    assert_refused(s, swapped, forged);
+    /* The public half is enough; and never signs. */
+    assert_int_equal(token_signer_accept(none, pem_write_public_key(&a, key), &err), 0);
+    assert_int_equal(token_verify(none, &a, after, &out, &err), 0);
+    assert_refused(none, before, unknown);
+    assert_true(str_eq(part(sign(none, &a, &claims), 0), part(foreign, 0)));
+    token_signer_free(none);
+    token_signer_free(s);
+    token_signer_free(old);
+}
+
 static str with_bytes(struct arena *a, str token, str halves)
 {
     size_t n = token.n - part(token, 2).n;
@@ -412,6 +446,11 @@ static void test_bad_keys(void **state)
         assert_string_equal(err.msg, "the key for ServiceAccount tokens is no unencrypted EC key on P-256");
     }
     token_signer_free(NULL);
+    s = new_signer(&a);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        assert_int_equal(token_signer_accept(s, keys[i], &err), ERR_INVALID);
+    assert_int_equal(token_signer_accept(s, pem_write_public_key(&a, p384), &err), ERR_INVALID);
+    token_signer_free(s);
 }
 
 static void test_documents(void **state)
@@ -426,6 +465,14 @@ static void test_documents(void **state)
     assert_true(str_eq(json_get_text(key, S("alg")), S("ES256")));
     assert_int_equal(decoded(&a, json_get_text(key, S("x"))).n, 32);
     assert_int_equal(decoded(&a, json_get_text(key, S("y"))).n, 32);
+    assert_int_equal(json_len(json_get(&keys, S("keys"))), 1);
+    assert_int_equal(token_signer_accept(s, new_key(&a), &err), 0); /* all keys that are accepted are published */
+    assert_int_equal(json_decode(&a, token_jwks(s, &a), NULL, NULL, &keys, &err), 0);
+    key = json_get(&keys, S("keys"))->items;
+    assert_int_equal(json_len(json_get(&keys, S("keys"))), 2);
+    assert_true(str_eq(json_get_text(&key[0], S("kid")), token_signer_key_id(s)));
+    assert_false(str_eq(json_get_text(&key[1], S("kid")), token_signer_key_id(s)));
+    assert_false(str_eq(json_get_text(&key[0], S("x")), json_get_text(&key[1], S("x"))));
     assert_text(token_openid_configuration(s, &a, S("127.0.0.1:6443")),
                 "{\"issuer\":\"https://kubernetes.default.svc.cluster.local\","
                 "\"jwks_uri\":\"https://127.0.0.1:6443/openid/v1/jwks\",\"response_types_supported\":[\"id_token\"],"
@@ -458,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_algorithms),
         cmocka_unit_test(test_hmac_with_public_key),
         cmocka_unit_test(test_other_keys),
+        cmocka_unit_test(test_old_keys),
         cmocka_unit_test(test_bad_signatures),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_one_spelling),
