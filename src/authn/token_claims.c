@@ -19,7 +19,8 @@ static void add_ref(struct arena *a, struct json *to, str key, const struct toke
         return;
     struct json o = json_obj_sized(a, 2);
     json_add(a, &o, S("name"), json_str(ref->name));
-    json_add(a, &o, S("uid"), json_str(ref->uid));
+    if (ref->uid.n)
+        json_add(a, &o, S("uid"), json_str(ref->uid));
     json_add(a, to, key, o);
 }
 
@@ -68,6 +69,13 @@ static bool take_ref(const struct json *v, struct token_ref *ret)
            take_text(json_get(v, S("uid")), &ret->uid);
 }
 
+/* A pod may be on a node that there is no object of. */
+static bool take_node(const struct json *v, struct token_ref *ret)
+{
+    bool has_uid = json_get(v, S("uid"));
+    return has_uid ? take_ref(v, ret) : json_is_obj(v) && v->n == 1 && take_text(json_get(v, S("name")), &ret->name);
+}
+
 static bool take_audiences(struct arena *a, const struct json *v, struct strs *ret)
 {
     size_t n = json_len(v);
@@ -87,7 +95,7 @@ static bool take_private(const struct json *v, struct token_claims *c)
     {
         str key = json_key(m);
         bool is_good = str_eq(key, S("namespace"))        ? take_text(&m->val, &c->namespace)
-                       : str_eq(key, S("node"))           ? take_ref(&m->val, &c->node)
+                       : str_eq(key, S("node"))           ? take_node(&m->val, &c->node)
                        : str_eq(key, S("pod"))            ? take_ref(&m->val, &c->pod)
                        : str_eq(key, S("secret"))         ? take_ref(&m->val, &c->secret)
                        : str_eq(key, S("serviceaccount")) ? take_ref(&m->val, &c->account)
@@ -131,7 +139,7 @@ int token_claims_parse(struct arena *a, str json, str issuer, struct token_claim
         !take_claims(a, &v, &c, &its_issuer, &subject) || !str_eq(its_issuer, issuer))
         return err_set(err, ERR_UNAUTHORIZED, "invalid bearer token");
     if (!str_eq(subject, authn_account_user(a, c.namespace, c.account.name)) ||
-        (c.secret.name.n && (c.pod.name.n || c.node.name.n)))
+        (c.secret.name.n && (c.pod.name.n || c.node.name.n)) || (c.node.name.n && !c.node.uid.n && !c.pod.name.n))
         return err_set(err, ERR_UNAUTHORIZED, "invalid bearer token");
     *ret = c;
     return 0;

@@ -399,6 +399,10 @@ static void test_claims(void **state)
         "\"x\",\"uid\":\"u\"},\"configmap\":{\"name\":\"p\",\"uid\":\"u\"}}," SUB "}",
         "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\",\"serviceaccount\":{\"name\":"
         "\"x\",\"uid\":\"u\",\"uid\":\"v\"}}," SUB "}",
+        "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\",\"serviceaccount\":{\"name\":"
+        "\"x\",\"uid\":\"u\"},\"node\":{\"name\":\"p\"}}," SUB "}", /* without a pod */
+        "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\",\"serviceaccount\":{\"name\":"
+        "\"x\",\"uid\":\"u\"},\"pod\":{\"name\":\"p\",\"uid\":\"u\"},\"node\":{\"name\":\"p\",\"uid\":\"\"}}," SUB "}",
     };
     struct arena a ARENA_SCOPE = {0};
     struct token_signer *s = new_signer(&a);
