@@ -26,9 +26,10 @@ struct api_options {
     struct random random;
     const struct log *log;
     const struct token_signer *signer;
-    str ca_pem;                                         /* of the server, for clients: kube-root-ca.crt, jwks clients */
-    str address;                                        /* "127.0.0.1:6443": what discovery tells */
-    int64_t keep_ns;                                    /* of history; 0: five minutes */
+    int64_t token_seconds; /* the longest life of a ServiceAccount token, but for those of agents; 0: a day */
+    str ca_pem;            /* of the server, for clients: kube-root-ca.crt, jwks clients */
+    str address;           /* "127.0.0.1:6443": what discovery tells */
+    int64_t keep_ns;       /* of history; 0: five minutes */
     struct http_server_stats (*connections)(void *ctx); /* for metrics; NULL: nothing is told of them */
     void *connections_ctx;
     void (*metrics)(void *ctx, struct buf *b); /* what else /metrics tells; NULL: nothing */

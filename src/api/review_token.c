@@ -3,7 +3,11 @@
 #include "api/review_parts.h"
 #include "api/value.h"
 #include "authn/token.h"
+#include "object/conditions.h"
+#include "object/fleet.h"
 #include "object/object.h"
+
+#include <inttypes.h>
 
 static int64_t now_seconds(const struct write *w)
 {
@@ -49,9 +53,11 @@ enum write_step review_token(struct write *w)
 /* ---- A token for an account. ---- */
 
 enum {
+    DAY = 24 * 60 * 60,
     MIN_SECONDS = 600,
-    POD_SECONDS = 3607,             /* what kubelets ask for… */
-    POD_GRACE = 365 * 24 * 60 * 60, /* …lasts longer, with a warning, for clients that never read it again */
+    AGENT_SECONDS = 30 * DAY, /* agents may be cut off from their hub for weeks */
+    POD_SECONDS = 3607,       /* what kubelets ask for… */
+    POD_GRACE = 365 * DAY,    /* …lasts longer, with a warning, for clients that never read it again */
 };
 static const int64_t max_seconds = INT64_C(1) << 32;
 
@@ -172,7 +178,41 @@ static void complete(struct write *w)
         json_set(a, spec, S("audiences"), review_strings(a, (struct strs){&issuer, 1}));
 }
 
-static enum write_step issue(struct write *w, struct token_claims *claims, int64_t seconds)
+/* ---- How long it may live. ---- */
+
+/* The account of an agent is called reeve-agent, and the hub has accepted the ManagedCluster that its namespace is named after. Who
+ * administers a namespace can make such an account, but neither the ManagedCluster, which is cluster-scoped, nor its status. */
+static bool is_agent(struct write *w)
+{
+    const struct kind *kind = registry_by_path(w->api->registry, S(FLEET_CLUSTER_GROUP), S("v1"), S("managedclusters"));
+    struct json cluster;
+    struct err err;
+    return str_eq(w->name, S(FLEET_AGENT)) && kind && !kind->namespaced &&
+           value_get(w->api, &w->work, kind, (str){0}, w->namespace, &cluster, NULL, &err) == 0 &&
+           json_true(json_dig(&cluster, "spec.hubAcceptsClient")) &&
+           condition_is(&cluster, S(FLEET_ACCEPTED), S("True"));
+}
+
+static int64_t longest_life(struct write *w)
+{
+    int64_t longest = w->api->options.token_seconds ? w->api->options.token_seconds : DAY;
+    return longest < AGENT_SECONDS && is_agent(w) ? AGENT_SECONDS : longest;
+}
+
+/* In Kubernetes' words. The request shows what was granted. */
+static int64_t shorten(struct write *w, struct json *spec, int64_t seconds, int64_t longest)
+{
+    if (seconds <= longest)
+        return seconds;
+    write_warn(w, str_fmt(&w->work, "requested expiration of %" PRId64 " seconds shortened to %" PRId64 " seconds",
+                          seconds, longest));
+    json_set(&w->work, spec, S("expirationSeconds"), json_int(longest));
+    return longest;
+}
+
+/* ---- All of it. ---- */
+
+static enum write_step issue(struct write *w, struct token_claims *claims, int64_t seconds, int64_t longest)
 {
     struct arena *a = &w->work;
     struct json status = json_obj();
@@ -183,7 +223,7 @@ static enum write_step issue(struct write *w, struct token_claims *claims, int64
     claims->expires = claims->issued + seconds;
     if (claims->pod.name.n && seconds == POD_SECONDS && strs_have(claims->audiences, issuer)) {
         claims->warn_after = claims->expires;
-        claims->expires = claims->issued + POD_GRACE;
+        claims->expires = claims->issued + (longest < POD_GRACE ? longest : POD_GRACE);
     }
     claims->id = meta_generate_uid(a, &w->api->options.random);
     if (token_sign(w->api->options.signer, a, claims, &token, &err) < 0)
@@ -220,5 +260,6 @@ enum write_step review_token_request(struct write *w)
     claims.audiences = review_strs(a, json_dig(&w->next, "spec.audiences"));
     if (json_is_obj(ref) && !bind(w, ref, &claims))
         return WRITE_REFUSED;
-    return issue(w, &claims, seconds);
+    int64_t longest = longest_life(w);
+    return issue(w, &claims, shorten(w, json_get_mut(&w->next, S("spec")), seconds, longest), longest);
 }

@@ -48,6 +48,8 @@
 /* In the cluster's namespace: the ServiceAccount that the agent is, and its RoleBinding, to this ClusterRole. */
 #define FLEET_AGENT "reeve-agent"
 #define FLEET_AGENT_ROLE "reeve:agent"
+/* Condition of a ManagedCluster: its agent is let in. Written by the controller clusters. */
+#define FLEET_ACCEPTED "HubAcceptedManagedCluster"
 /* On a ManagedCluster: held until works, accounts and the agent's rights are gone. */
 #define FLEET_FINALIZER_CLUSTER "cluster.open-cluster-management.io/api-resource-cleanup"
 /* The add-on whose namespace on the managed cluster holds the ServiceAccounts of ManagedServiceAccounts. */

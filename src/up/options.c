@@ -3,6 +3,8 @@
 
 #include "cli/data_dir.h"
 
+#define HOUR (3600 * INT64_C(1000000000))
+
 static int read_flags(struct arena *a, int argc, char **argv, struct up_options *o, struct err *err)
 {
     bool is_verbose = false;
@@ -15,6 +17,7 @@ static int read_flags(struct arena *a, int argc, char **argv, struct up_options 
         {.name = "require-approval", .kind = FLAG_YES, .into = &o->requires_approval},
         {.name = "max-requests-inflight", .kind = FLAG_COUNT, .into = &o->max_reads},
         {.name = "max-mutating-requests-inflight", .kind = FLAG_COUNT, .into = &o->max_writes},
+        {.name = "service-account-max-token-expiration", .kind = FLAG_TIME, .into = &o->token_ns},
         PACKAGE_SOURCES_FLAGS(&o->packages),
         {.letter = 'v', .name = "verbose", .kind = FLAG_YES, .into = &is_verbose},
         {.letter = 'q', .name = "quiet", .kind = FLAG_YES, .into = &o->is_quiet},
@@ -28,8 +31,10 @@ static int read_flags(struct arena *a, int argc, char **argv, struct up_options 
 
 int up_options_read(struct arena *a, int argc, char **argv, struct up_options *ret, struct err *err)
 {
-    struct up_options o = {.listen = {S("127.0.0.1"), 6443}};
+    struct up_options o = {.listen = {S("127.0.0.1"), 6443}, .token_ns = 24 * HOUR};
     int code = read_flags(a, argc, argv, &o, err);
+    if (code == 0 && o.token_ns < HOUR) /* as in Kubernetes */
+        code = err_set(err, ERR_BAD_REQUEST, "--service-account-max-token-expiration must be at least 1h");
     if (code == 0 && o.managed.n && o.no_controllers)
         code = err_set(err, ERR_BAD_REQUEST, "--managed needs the controllers: leave --no-controllers out");
     if (code == 0 && o.data_dir == NULL)

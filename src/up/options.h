@@ -13,7 +13,8 @@ struct up_options {
     const char *data_dir;
     const char *kubeconfig;
     struct flag_address listen;
-    str managed; /* the name of the ManagedCluster that this is itself; empty: it is none */
+    int64_t token_ns; /* the longest life of a ServiceAccount token */
+    str managed;      /* the name of the ManagedCluster that this is itself; empty: it is none */
     enum log_level level;
     struct package_sources packages;
     uint32_t max_reads, max_writes; /* at work at once; 0: the defaults */

@@ -319,6 +319,7 @@ static int open_api(struct up *u, struct err *err)
         .random = random_of_pool(&u->random),
         .log = &u->log,
         .signer = u->signer,
+        .token_seconds = u->options.token_ns / SECOND,
         .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki)), /* lives longer than a renewal */
         .address = u->address,
         .own = own.p,

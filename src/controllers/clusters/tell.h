@@ -9,8 +9,9 @@
 
 #include "base/clock.h"
 #include "controllers/clusters/beats.h"
+#include "object/fleet.h"
 
-#define CLUSTER_ACCEPTED S("HubAcceptedManagedCluster")
+#define CLUSTER_ACCEPTED S(FLEET_ACCEPTED)
 #define CLUSTER_JOINED S("ManagedClusterJoined")
 #define CLUSTER_AVAILABLE S("ManagedClusterConditionAvailable")
 #define CLUSTER_DELETING S("Deleting")
