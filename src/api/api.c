@@ -132,6 +132,19 @@ static bool find_object(void *ctx, struct arena *a, str kind, str namespace, str
     return true;
 }
 
+static bool can_request_token(void *ctx, const struct authz_identity *who, str namespace, str name)
+{
+    const struct api *api = ctx;
+    struct authz_attributes what = {.is_resource = true,
+                                    .verb = S("create"),
+                                    .version = S("v1"),
+                                    .resource = S("serviceaccounts"),
+                                    .subresource = S("token"),
+                                    .name = name,
+                                    .namespace = namespace};
+    return authz_check(api->authz, who, &what, NULL).allowed;
+}
+
 /* ---- Start and end. ---- */
 
 static void make_parts(struct api *api)
@@ -139,8 +152,11 @@ static void make_parts(struct api *api)
     api->registry = registry_new();
     api->authz = authz_index_new();
     api->aggregates = aggregate_index_new();
-    struct authn_options authn = {
-        .clock = api->options.clock, .signer = api->options.signer, .find = find_object, .ctx = api};
+    struct authn_options authn = {.clock = api->options.clock,
+                                  .signer = api->options.signer,
+                                  .find = find_object,
+                                  .can_request = can_request_token,
+                                  .ctx = api};
     api->authn = authn_new(&authn);
     api->facts = (struct admission_facts){.authz = api->authz,
                                           .aggregates = api->options.no_aggregation ? NULL : api->aggregates,

@@ -60,6 +60,7 @@ void api_forget(struct api_request *r)
     r->route = route;
     r->id = (str){0};
     r->who = (struct authz_identity){0};
+    r->token = (str){0};
     r->query = (struct query){0};
     r->accept = (struct accept){0};
     r->warnings.n = 0;
@@ -86,7 +87,7 @@ static bool identify(struct api_request *r)
 {
     struct authn_credentials credentials = credentials_of(r);
     struct err err;
-    if (authn_identify(r->api->authn, r->arena, &credentials, &r->who, &err) == 0) {
+    if (authn_identify(r->api->authn, r->arena, &credentials, &r->who, &r->token, &err) == 0) {
         r->x->is_known = !str_eq(r->who.user, AUTHN_ANONYMOUS);
         str warning = authn_warning(credentials.authorization);
         if (warning.n)

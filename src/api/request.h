@@ -96,6 +96,7 @@ struct api_request {
     struct arena *arena; /* the exchange's */
     str id;              /* Audit-Id */
     struct authz_identity who;
+    str token; /* the ServiceAccount token that the client was identified by, before impersonation; empty: none */
     struct route route;
     struct query query;
     struct accept accept;        /* as negotiated last; zero: plain JSON */

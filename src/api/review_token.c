@@ -226,6 +226,8 @@ static enum write_step issue(struct write *w, struct token_claims *claims, int64
         claims->expires = claims->issued + (longest < POD_GRACE ? longest : POD_GRACE);
     }
     claims->id = meta_generate_uid(a, &w->api->options.random);
+    if (w->r->token.n && authn_trace_request(w->api->authn, a, w->r->token, claims, &err) < 0)
+        return write_failed(w, &err);
     if (token_sign(w->api->options.signer, a, claims, &token, &err) < 0)
         return write_failed(w, &err);
     time_format(&end, claims->issued + seconds, 0, 0);

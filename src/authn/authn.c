@@ -113,6 +113,17 @@ static struct token_ref dup_ref(struct arena *a, struct token_ref ref)
     return (struct token_ref){.name = str_dup(a, ref.name), .uid = str_dup(a, ref.uid)};
 }
 
+/* With room for more. */
+static struct token_request *dup_requests(struct arena *a, const struct token_claims *claims, size_t room)
+{
+    struct token_request *dup = ARENA_ARRAY(a, struct token_request, claims->n_requests + room);
+    for (size_t i = 0; i < claims->n_requests; i++) {
+        const struct token_request *r = &claims->requests[i];
+        dup[i] = (struct token_request){str_dup(a, r->by), str_dup(a, r->uid), str_dup(a, r->to)};
+    }
+    return dup;
+}
+
 /* Without what was needed to read them: there may be thousands. */
 static struct token_claims *dup_claims(struct arena *a, const struct token_claims *claims)
 {
@@ -128,6 +139,7 @@ static struct token_claims *dup_claims(struct arena *a, const struct token_claim
     dup->secret = dup_ref(a, claims->secret);
     dup->pod = dup_ref(a, claims->pod);
     dup->node = dup_ref(a, claims->node);
+    dup->requests = dup_requests(a, claims, 0);
     return dup;
 }
 
@@ -192,17 +204,18 @@ static bool is_deleted(const struct authn *a, const struct authn_object *o)
     return o->is_deleting && o->deleted < now_seconds(a) - TOKEN_LEEWAY;
 }
 
-static int check_account(const struct authn *a, struct arena *arena, const struct token_claims *c, struct err *err)
+static int check_account(const struct authn *a, struct arena *arena, str namespace, const struct token_ref *account,
+                         struct err *err)
 {
     struct authn_object o = {0};
-    if (!a->options.find(a->options.ctx, arena, S("ServiceAccount"), c->namespace, c->account.name, &o))
-        return err_set(err, ERR_UNAUTHORIZED, "serviceaccounts \"%.*s\" not found", STR(c->account.name));
-    if (!str_eq(o.uid, c->account.uid))
+    if (!a->options.find(a->options.ctx, arena, S("ServiceAccount"), namespace, account->name, &o))
+        return err_set(err, ERR_UNAUTHORIZED, "serviceaccounts \"%.*s\" not found", STR(account->name));
+    if (!str_eq(o.uid, account->uid))
         return err_set(err, ERR_UNAUTHORIZED, "service account UID (%.*s) does not match claim (%.*s)", STR(o.uid),
-                       STR(c->account.uid));
+                       STR(account->uid));
     if (is_deleted(a, &o))
-        return err_set(err, ERR_UNAUTHORIZED, "service account %.*s/%.*s has been deleted", STR(c->namespace),
-                       STR(c->account.name));
+        return err_set(err, ERR_UNAUTHORIZED, "service account %.*s/%.*s has been deleted", STR(namespace),
+                       STR(account->name));
     return 0;
 }
 
@@ -222,18 +235,86 @@ static int check_bound(const struct authn *a, struct arena *arena, str kind, str
     return 0;
 }
 
+/* ---- Requests for tokens that were made with tokens. ---- */
+
+static bool can_request(const struct authn *a, struct arena *arena, const struct token_request *r)
+{
+    str groups[3], by_namespace, by_name, namespace, name;
+    if (!a->options.can_request || !authn_account_split(r->by, &by_namespace, &by_name) ||
+        !authn_account_split(r->to, &namespace, &name))
+        return false;
+    authn_account_groups(arena, by_namespace, groups);
+    groups[2] = AUTHN_AUTHENTICATED;
+    struct authz_identity who = {.user = r->by, .uid = r->uid, .groups = {groups, 3}};
+    return a->options.can_request(a->options.ctx, &who, namespace, name);
+}
+
+/* The account of the token itself was checked before: a token that renews itself costs no other lookup. */
+static int check_request(const struct authn *a, struct arena *arena, const struct token_claims *c,
+                         const struct token_request *r, struct err *err)
+{
+    struct token_ref by = {.uid = r->uid};
+    str namespace;
+    if (!authn_account_split(r->by, &namespace, &by.name))
+        return err_set(err, ERR_UNAUTHORIZED, "invalid bearer token");
+    bool is_checked =
+        str_eq(namespace, c->namespace) && str_eq(by.name, c->account.name) && str_eq(by.uid, c->account.uid);
+    if (!is_checked && check_account(a, arena, namespace, &by, err) < 0)
+        return err_wrap(err, "requester of the service account token");
+    if (!can_request(a, arena, r))
+        return err_set(err, ERR_UNAUTHORIZED, "%.*s may no longer request tokens of %.*s", STR(r->by), STR(r->to));
+    return 0;
+}
+
+static bool has_request(const struct token_claims *c, const struct token_request *r)
+{
+    for (size_t i = 0; i < c->n_requests; i++)
+        if (str_eq(c->requests[i].by, r->by) && str_eq(c->requests[i].uid, r->uid) && str_eq(c->requests[i].to, r->to))
+            return true;
+    return false;
+}
+
+int authn_trace_request(struct authn *a, struct arena *arena, str token, struct token_claims *claims, struct err *err)
+{
+    struct token_claims own;
+    int code = verify_token(a, arena, token, &own, err);
+    if (code < 0)
+        return code;
+    struct token_request now = {.by = authn_account_user(arena, own.namespace, own.account.name),
+                                .uid = str_dup(arena, own.account.uid),
+                                .to = authn_account_user(arena, claims->namespace, claims->account.name)};
+    if (!can_request(a, arena, &now))
+        return err_set(err, ERR_FORBIDDEN,
+                       "serviceaccounts \"%.*s\" is forbidden: User \"%.*s\" cannot create resource "
+                       "\"serviceaccounts/token\" in API group \"\" in the namespace \"%.*s\"",
+                       STR(claims->account.name), STR(now.by), STR(claims->namespace));
+    bool is_known = has_request(&own, &now);
+    if (!is_known && own.n_requests == TOKEN_REQUESTS_MAX)
+        return err_set(err, ERR_FORBIDDEN,
+                       "serviceaccounts \"%.*s\" is forbidden: the token of the caller was obtained through %d other "
+                       "accounts, which is the limit",
+                       STR(claims->account.name), TOKEN_REQUESTS_MAX);
+    struct token_request *all = dup_requests(arena, &own, 1);
+    all[own.n_requests] = now;
+    claims->requests = all;
+    claims->n_requests = own.n_requests + !is_known;
+    return 0;
+}
+
 /* Everything that may have changed since the token was signed, asked each time. */
 static int check_now(const struct authn *a, struct arena *arena, const struct token_claims *c, struct err *err)
 {
     int code = token_check_time(c, now_seconds(a), err);
     if (code == 0)
-        code = check_account(a, arena, c, err);
+        code = check_account(a, arena, c->namespace, &c->account, err);
     if (code == 0 && c->secret.name.n)
         code = check_bound(a, arena, S("Secret"), c->namespace, &c->secret, err);
     if (code == 0 && c->pod.name.n)
         code = check_bound(a, arena, S("Pod"), c->namespace, &c->pod, err);
     if (code == 0 && c->node.name.n && c->pod.name.n == 0) /* with a pod, it only tells where that runs */
         code = check_bound(a, arena, S("Node"), (str){0}, &c->node, err);
+    for (size_t i = 0; code == 0 && i < c->n_requests; i++)
+        code = check_request(a, arena, c, &c->requests[i], err);
     return code;
 }
 
@@ -310,22 +391,29 @@ str authn_warning(str authorization)
 /* ---- All together. ---- */
 
 int authn_identify(struct authn *a, struct arena *arena, const struct authn_credentials *credentials,
-                   struct authz_identity *ret, struct err *err)
+                   struct authz_identity *ret, str *ret_token, struct err *err)
 {
     str token;
     bool has_more;
     int code = 0;
     if (credentials->has_certificate) {
         code = identify_certificate(a, arena, credentials, ret, err);
-        if (code == 0)
+        if (code == 0) {
+            *ret_token = (str){0};
             return 0;
+        }
     }
     if (header_token(credentials->authorization, &token, &has_more) && token.n) {
         struct strs audiences = {0};
-        return identify_token(a, arena, token, &audiences, ret, err);
+        code = identify_token(a, arena, token, &audiences, ret, err);
+        if (code == 0)
+            *ret_token = token;
+        return code;
     }
-    if (code == 0)
+    if (code == 0) {
         *ret = anonymous();
+        *ret_token = (str){0};
+    }
     return code;
 }
 

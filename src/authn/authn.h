@@ -10,7 +10,10 @@
  *   no good certificate, good token ────────────► the ServiceAccount of the token
  *   no good certificate, bad token ─────────────► refused
  *   bad certificate, no token ──────────────────► refused
- *   neither, or a header of another scheme ─────► system:anonymous */
+ *   neither, or a header of another scheme ─────► system:anonymous
+ *
+ * A token that was obtained by means of other tokens (token.h: requests) is good while each account that requested one on the way
+ * exists and may still do so. */
 #pragma once
 
 #include "authz/request.h"
@@ -23,6 +26,7 @@
 #define AUTHN_UNAUTHENTICATED S("system:unauthenticated")
 
 struct authn;
+struct token_claims;
 struct token_signer;
 
 /* What a request brought along. */
@@ -46,15 +50,22 @@ struct authn_options {
     /* Finds a "ServiceAccount", "Secret", "Pod" or, without a namespace, a "Node" as it is now; false: there is none. New
      * texts come from the arena. */
     bool (*find)(void *ctx, struct arena *a, str kind, str namespace, str name, struct authn_object *ret);
+    /* Whether a ServiceAccount may create tokens of an account (create serviceaccounts/token) as roles are now. NULL: none may. */
+    bool (*can_request)(void *ctx, const struct authz_identity *who, str namespace, str name);
     void *ctx;
 };
 
 struct authn *authn_new(const struct authn_options *options);
 void authn_free(struct authn *a);
 
-/* 0 and an identity whose texts live in the arena, but for constants. */
+/* 0 and an identity whose texts live in the arena, but for constants. ret_token: the token that it comes from, part of the
+ * credentials; empty: it comes from something else. */
 int authn_identify(struct authn *a, struct arena *arena, const struct authn_credentials *credentials,
-                   struct authz_identity *ret, struct err *err);
+                   struct authz_identity *ret, str *ret_token, struct err *err);
+/* Completes the claims of a token that is to be issued to a client which authn_identify knows by `token`: the requests that led to
+ * `token`, and this one. ERR_FORBIDDEN: the account of `token` may not create tokens of the account in the claims, whoever it
+ * impersonates; or too many accounts are involved. */
+int authn_trace_request(struct authn *a, struct arena *arena, str token, struct token_claims *claims, struct err *err);
 /* What to warn the client of that sent this Authorization header; empty: nothing. */
 str authn_warning(str authorization);
 /* For TokenReview: the token alone, and whom it must be meant for (none: ourselves); ret_audiences are those that fit. The

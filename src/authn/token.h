@@ -18,6 +18,7 @@
 enum {
     TOKEN_MAX_BYTES = 16 * 1024, /* of a whole token */
     TOKEN_LEEWAY = 60,           /* seconds that clocks may differ, as in Kubernetes */
+    TOKEN_REQUESTS_MAX = 8,      /* of one token, see token_request */
 };
 
 #define TOKEN_ISSUER S("https://kubernetes.default.svc.cluster.local")
@@ -38,6 +39,11 @@ struct token_ref {
     str name, uid;
 };
 
+/* The account `by` showed a token of its own to create a token of the account `to`. Both are user names of ServiceAccounts. */
+struct token_request {
+    str by, uid, to; /* uid: of `by` */
+};
+
 struct token_claims {
     struct strs audiences;
     int64_t issued, not_before, expires; /* seconds */
@@ -46,6 +52,10 @@ struct token_claims {
     struct token_ref account;
     struct token_ref secret, pod, node; /* it ends with that object; a pod may come with its node */
     int64_t warn_after;                 /* 0: none */
+    /* How the token was obtained by means of other tokens, a set in order of time; TOKEN_REQUESTS_MAX at most. None: it was requested
+     * with a certificate. It is good as long as each of these requests would still be allowed. */
+    const struct token_request *requests;
+    size_t n_requests;
 };
 
 int token_sign(const struct token_signer *s, struct arena *a, const struct token_claims *claims, str *ret,

@@ -24,14 +24,31 @@ static void add_ref(struct arena *a, struct json *to, str key, const struct toke
     json_add(a, to, key, o);
 }
 
+static void add_requests(struct arena *a, struct json *to, const struct token_claims *claims)
+{
+    struct json list = json_arr_sized(a, claims->n_requests);
+    if (claims->n_requests == 0)
+        return;
+    for (size_t i = 0; i < claims->n_requests; i++) {
+        const struct token_request *r = &claims->requests[i];
+        struct json o = json_obj_sized(a, 3);
+        json_add(a, &o, S("by"), json_str(r->by));
+        json_add(a, &o, S("for"), json_str(r->to));
+        json_add(a, &o, S("uid"), json_str(r->uid));
+        json_push(a, &list, o);
+    }
+    json_add(a, to, S("requests"), list);
+}
+
 str token_claims_format(struct arena *a, const struct token_claims *claims, str issuer)
 {
-    struct json audiences = json_arr_sized(a, claims->audiences.n), private = json_obj_sized(a, 6),
+    struct json audiences = json_arr_sized(a, claims->audiences.n), private = json_obj_sized(a, 7),
                 all = json_obj_sized(a, 8);
     strs_each(claims->audiences, it) json_push(a, &audiences, json_str(*it));
     json_add(a, &private, S("namespace"), json_str(claims->namespace));
     add_ref(a, &private, S("node"), &claims->node);
     add_ref(a, &private, S("pod"), &claims->pod);
+    add_requests(a, &private, claims);
     add_ref(a, &private, S("secret"), &claims->secret);
     add_ref(a, &private, S("serviceaccount"), &claims->account);
     if (claims->warn_after)
@@ -89,7 +106,30 @@ static bool take_audiences(struct arena *a, const struct json *v, struct strs *r
     return true;
 }
 
-static bool take_private(const struct json *v, struct token_claims *c)
+static bool take_user(const struct json *v, str *ret)
+{
+    str namespace, name;
+    return take_text(v, ret) && authn_account_split(*ret, &namespace, &name);
+}
+
+static bool take_requests(struct arena *a, const struct json *v, struct token_claims *c)
+{
+    size_t n = json_len(v);
+    if (!json_is_arr(v) || n == 0 || n > TOKEN_REQUESTS_MAX)
+        return false;
+    struct token_request *list = ARENA_ARRAY(a, struct token_request, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct json *o = &v->items[i];
+        if (!json_is_obj(o) || o->n != 3 || !take_user(json_get(o, S("by")), &list[i].by) ||
+            !take_user(json_get(o, S("for")), &list[i].to) || !take_text(json_get(o, S("uid")), &list[i].uid))
+            return false;
+    }
+    c->requests = list;
+    c->n_requests = n;
+    return true;
+}
+
+static bool take_private(struct arena *a, const struct json *v, struct token_claims *c)
 {
     json_each_member(v, m)
     {
@@ -97,6 +137,7 @@ static bool take_private(const struct json *v, struct token_claims *c)
         bool is_good = str_eq(key, S("namespace"))        ? take_text(&m->val, &c->namespace)
                        : str_eq(key, S("node"))           ? take_node(&m->val, &c->node)
                        : str_eq(key, S("pod"))            ? take_ref(&m->val, &c->pod)
+                       : str_eq(key, S("requests"))       ? take_requests(a, &m->val, c)
                        : str_eq(key, S("secret"))         ? take_ref(&m->val, &c->secret)
                        : str_eq(key, S("serviceaccount")) ? take_ref(&m->val, &c->account)
                        : str_eq(key, S("warnafter"))      ? take_seconds(&m->val, &c->warn_after)
@@ -117,7 +158,7 @@ static bool take_claims(struct arena *a, const struct json *v, struct token_clai
                        : str_eq(key, S("iat"))           ? take_seconds(&m->val, &c->issued)
                        : str_eq(key, S("iss"))           ? take_text(&m->val, issuer)
                        : str_eq(key, S("jti"))           ? take_text(&m->val, &c->id)
-                       : str_eq(key, S("kubernetes.io")) ? take_private(&m->val, c)
+                       : str_eq(key, S("kubernetes.io")) ? take_private(a, &m->val, c)
                        : str_eq(key, S("nbf"))           ? take_seconds(&m->val, &c->not_before)
                        : str_eq(key, S("sub"))           ? take_text(&m->val, subject)
                                                          : false;

@@ -26,6 +26,7 @@ struct world {
         int64_t deleted;
     } objects[OBJECTS];
     size_t questions;
+    const char *granted[4]; /* "a:b may request tokens of c:d", as "a:b c:d" */
     struct token_signer *signer;
     struct authn *authn;
     EVP_PKEY *ca_key;
@@ -46,6 +47,22 @@ static bool find(void *ctx, struct arena *a, str kind, str namespace, str name, 
     return false;
 }
 
+/* Nothing but the groups that every ServiceAccount has. */
+static bool can_request(void *ctx, const struct authz_identity *who, str namespace, str name)
+{
+    struct world *w = ctx;
+    str own_namespace, own;
+    assert_true(authn_account_split(who->user, &own_namespace, &own));
+    str question = str_fmt(&w->arena, "%.*s:%.*s %.*s:%.*s", STR(own_namespace), STR(own), STR(namespace), STR(name));
+    assert_int_equal(who->groups.n, 3);
+    assert_true(strs_have(who->groups, S("system:serviceaccounts")) && strs_have(who->groups, AUTHN_AUTHENTICATED));
+    assert_true(strs_have(who->groups, str_fmt(&w->arena, "system:serviceaccounts:%.*s", STR(own_namespace))));
+    for (size_t i = 0; i < sizeof w->granted / sizeof w->granted[0]; i++)
+        if (w->granted[i] && str_eq(str_of(w->granted[i]), question))
+            return true;
+    return false;
+}
+
 static void open_world(struct world *w)
 {
     struct err err;
@@ -57,8 +74,8 @@ static void open_world(struct world *w)
     w->objects[0].uid = "uid-x";
     assert_int_equal(pki_make_key(&key, &err), 0);
     assert_int_equal(token_signer_new(pem_write_key(&w->arena, key), TOKEN_ISSUER, &w->signer, &err), 0);
-    w->authn = authn_new(
-        &(struct authn_options){.clock = clock_of_fake(&w->clock), .signer = w->signer, .find = find, .ctx = w});
+    w->authn = authn_new(&(struct authn_options){
+        .clock = clock_of_fake(&w->clock), .signer = w->signer, .find = find, .can_request = can_request, .ctx = w});
     struct pki_subject ca = {PKI_FOR_CA, S("ca"), {0}, {0}, NOW - 1000, NOW + 1000000};
     assert_int_equal(pki_make_key(&w->ca_key, &err), 0);
     assert_int_equal(pki_issue(w->ca_key, &ca, &(struct pki_issuer){.key = w->ca_key}, &w->ca, &err), 0);
@@ -101,7 +118,8 @@ static const char *identify(struct world *w, const struct authn_credentials *c)
     struct authz_identity who;
     struct err err = {0};
     struct buf b = {.arena = &w->arena};
-    int code = authn_identify(w->authn, &w->arena, c, &who, &err);
+    str token;
+    int code = authn_identify(w->authn, &w->arena, c, &who, &token, &err);
     if (code < 0) {
         assert_int_equal(code, ERR_UNAUTHORIZED);
         return str_cstr(&w->arena, str_fmt(&w->arena, "! %s", err.msg));
@@ -396,6 +414,118 @@ static void test_node_of_pod(void **state)
     close_world(&w);
 }
 
+/* ---- Tokens that were requested with tokens. ---- */
+
+static void put_account(struct world *w, size_t i, const char *name, const char *uid)
+{
+    w->objects[i].kind = "ServiceAccount";
+    w->objects[i].namespace = "default";
+    w->objects[i].name = name;
+    w->objects[i].uid = uid;
+}
+
+/* A token of the account for who shows `token`, or the refusal. */
+static const char *request(struct world *w, str token, const char *name, const char *uid, str *ret)
+{
+    struct token_claims claims = some_claims();
+    struct err err = {0};
+    claims.account = (struct token_ref){str_of(name), str_of(uid)};
+    int code = authn_trace_request(w->authn, &w->arena, token, &claims, &err);
+    if (code == 0)
+        *ret = sign(w, &claims);
+    else
+        assert_int_equal(code, ERR_FORBIDDEN);
+    return str_cstr(&w->arena, str_fmt(&w->arena, "%s%zu", code < 0 ? err.msg : "", claims.n_requests));
+}
+
+static const char *user_of(struct world *w, str token)
+{
+    const char *who = identify_token(w, token);
+    return who[0] == '!' ? who : str_cstr(&w->arena, str_upto(str_of(who), strcspn(who, " ")));
+}
+
+#define USER(name) "system:serviceaccount:default:" name
+
+/* A token that renewed itself ends with the permission to do so, at once. The one that came from elsewhere does not. */
+static void test_renewal(void **state)
+{
+    struct world w;
+    open_world(&w);
+    struct token_claims claims = some_claims();
+    str first = sign(&w, &claims), second = {0}, third = {0};
+    assert_string_equal(request(&w, first, "x", "uid-x", &second),
+                        "serviceaccounts \"x\" is forbidden: User \"" USER(
+                            "x") "\" cannot create resource "
+                                 "\"serviceaccounts/token\" in API group \"\" in the namespace \"default\"0");
+    w.granted[0] = "default:x default:x";
+    assert_string_equal(request(&w, first, "x", "uid-x", &second), "1");
+    assert_string_equal(request(&w, second, "x", "uid-x", &third), "1"); /* renewals do not add up */
+    w.questions = 0;
+    assert_string_equal(user_of(&w, third), USER("x"));
+    assert_int_equal(w.questions, 1); /* its account was looked for once */
+    w.granted[0] = NULL;
+    assert_string_equal(user_of(&w, first), USER("x"));
+    assert_string_equal(user_of(&w, second), "! " USER("x") " may no longer request tokens of " USER("x"));
+    assert_string_equal(user_of(&w, third), "! " USER("x") " may no longer request tokens of " USER("x"));
+    w.granted[0] = "default:x default:x";
+    assert_string_equal(user_of(&w, third), USER("x"));
+    w.objects[0].uid = "uid-y"; /* another account of that name */
+    assert_string_equal(user_of(&w, third), "! service account UID (uid-y) does not match claim (uid-x)");
+    close_world(&w);
+}
+
+/* x gets a token of y, with it one of z: what x may no longer do ends both, and so does the end of an account on the way. */
+static void test_chain_of_tokens(void **state)
+{
+    struct world w;
+    open_world(&w);
+    put_account(&w, 1, "y", "uid-y");
+    put_account(&w, 2, "z", "uid-z");
+    w.granted[0] = "default:x default:y";
+    w.granted[1] = "default:y default:z";
+    struct token_claims claims = some_claims();
+    str x = sign(&w, &claims), y = {0}, z = {0}, again = {0};
+    assert_string_equal(request(&w, x, "y", "uid-y", &y), "1");
+    assert_string_equal(request(&w, y, "z", "uid-z", &z), "2");
+    assert_string_equal(user_of(&w, y), USER("y"));
+    assert_string_equal(user_of(&w, z), USER("z"));
+    w.granted[2] = "default:z default:y"; /* in a circle: nothing is added that is there already */
+    assert_string_equal(request(&w, z, "y", "uid-y", &again), "3");
+    assert_string_equal(request(&w, again, "z", "uid-z", &again), "3");
+    assert_string_equal(user_of(&w, again), USER("z"));
+    w.granted[0] = NULL;
+    assert_string_equal(user_of(&w, y), "! " USER("x") " may no longer request tokens of " USER("y"));
+    assert_string_equal(user_of(&w, z), "! " USER("x") " may no longer request tokens of " USER("y"));
+    assert_string_equal(user_of(&w, again), "! " USER("x") " may no longer request tokens of " USER("y"));
+    w.granted[0] = "default:x default:y";
+    assert_string_equal(user_of(&w, z), USER("z"));
+    w.objects[1].uid = "uid-2";
+    assert_string_equal(user_of(&w, z),
+                        "! requester of the service account token: service account UID (uid-2) does not match claim "
+                        "(uid-y)");
+    w.objects[1].kind = NULL;
+    assert_string_equal(user_of(&w, z), "! requester of the service account token: serviceaccounts \"y\" not found");
+    close_world(&w);
+}
+
+static void test_long_chain(void **state)
+{
+    struct world w;
+    open_world(&w);
+    w.granted[0] = "default:x default:x";
+    struct token_request requests[TOKEN_REQUESTS_MAX];
+    struct token_claims claims = some_claims();
+    for (size_t i = 0; i < TOKEN_REQUESTS_MAX; i++)
+        requests[i] = (struct token_request){str_fmt(&w.arena, USER("a%zu"), i), S("u"), S(USER("x"))};
+    claims.requests = requests;
+    claims.n_requests = TOKEN_REQUESTS_MAX;
+    str token = sign(&w, &claims), next = {0};
+    assert_non_null(strstr(request(&w, token, "x", "uid-x", &next), "was obtained through 8 other accounts"));
+    claims.n_requests--;
+    assert_string_equal(request(&w, sign(&w, &claims), "x", "uid-x", &next), "8");
+    close_world(&w);
+}
+
 /* ---- Audiences and reviews. ---- */
 
 static const char *review(struct world *w, str token, struct strs audiences)
@@ -530,6 +660,9 @@ int main(void)
         cmocka_unit_test(test_token_expires),
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_node_of_pod),
+        cmocka_unit_test(test_renewal),
+        cmocka_unit_test(test_chain_of_tokens),
+        cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_audiences),
         cmocka_unit_test(test_review_errors),
         cmocka_unit_test(test_many_tokens),

@@ -106,6 +106,8 @@ static void test_round_trip(void **state)
     in.pod = (struct token_ref){S("p"), S("p-uid")};
     in.node = (struct token_ref){S("n"), S("n-uid")};
     in.warn_after = NOW + 100;
+    in.requests = &(struct token_request){S("system:serviceaccount:a:b"), S("b-uid"), S("system:serviceaccount:c:d")};
+    in.n_requests = 1;
     str token = sign(s, &a, &in);
     assert_int_equal(token_verify(s, &a, token, &out, &err), 0);
     assert_true(out.issued == NOW && out.not_before == NOW && out.expires == NOW + 3600 && out.warn_after == NOW + 100);
@@ -114,6 +116,9 @@ static void test_round_trip(void **state)
     assert_true(str_eq(out.pod.name, S("p")) && str_eq(out.pod.uid, S("p-uid")));
     assert_true(str_eq(out.node.name, S("n")) && str_eq(out.node.uid, S("n-uid")));
     assert_int_equal(out.secret.name.n, 0);
+    assert_int_equal(out.n_requests, 1);
+    assert_true(str_eq(out.requests->by, in.requests->by) && str_eq(out.requests->uid, S("b-uid")));
+    assert_true(str_eq(out.requests->to, in.requests->to));
     assert_int_equal(out.audiences.n, 1);
     assert_true(str_eq(out.audiences.p[0], audience[0]));
     token_signer_free(s);
@@ -350,6 +355,14 @@ static void test_sizes(void **state)
 #define REST "\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\",\"serviceaccount\":{\"name\":\"x\",\"uid\":\"u\"}}"
 #define SUB "\"sub\":\"system:serviceaccount:n:x\""
 
+#define BY "\"by\":\"system:serviceaccount:a:b\""
+#define FOR "\"for\":\"system:serviceaccount:n:x\""
+#define ONE "{" BY "," FOR ",\"uid\":\"u\"}"
+#define EIGHT ONE "," ONE "," ONE "," ONE "," ONE "," ONE "," ONE "," ONE
+#define WITH_REQUESTS(list)                                                                              \
+    "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\",\"requests\":" list \
+    ",\"serviceaccount\":{\"name\":\"x\",\"uid\":\"u\"}}," SUB "}"
+
 static void test_claims(void **state)
 {
     static const char *const bad[] = {
@@ -403,6 +416,17 @@ static void test_claims(void **state)
         "\"x\",\"uid\":\"u\"},\"node\":{\"name\":\"p\"}}," SUB "}", /* without a pod */
         "{" AUD "," TIMES "," ISS ",\"jti\":\"j\",\"kubernetes.io\":{\"namespace\":\"n\",\"serviceaccount\":{\"name\":"
         "\"x\",\"uid\":\"u\"},\"pod\":{\"name\":\"p\",\"uid\":\"u\"},\"node\":{\"name\":\"p\",\"uid\":\"\"}}," SUB "}",
+        WITH_REQUESTS("{}"),
+        WITH_REQUESTS("[]"),
+        WITH_REQUESTS("[" BY "]"),
+        WITH_REQUESTS("[{" BY "," FOR "}]"),
+        WITH_REQUESTS("[{" BY "," FOR ",\"uid\":\"\"}]"),
+        WITH_REQUESTS("[{" BY "," FOR ",\"uid\":1}]"),
+        WITH_REQUESTS("[{" BY "," FOR ",\"uid\":\"u\",\"zz\":1}]"),
+        WITH_REQUESTS("[{" BY ",\"for\":\"admin\",\"uid\":\"u\"}]"),
+        WITH_REQUESTS("[{\"by\":\"system:serviceaccount:a\"," FOR ",\"uid\":\"u\"}]"),
+        WITH_REQUESTS("[{" BY "," FOR ",\"uid\":\"u\"},null]"),
+        WITH_REQUESTS("[" EIGHT "," ONE "]"), /* too many */
     };
     struct arena a ARENA_SCOPE = {0};
     struct token_signer *s = new_signer(&a);
@@ -410,6 +434,8 @@ static void test_claims(void **state)
     struct err err;
     str token;
     assert_int_equal(token_seal(s, &a, S("{" AUD "," TIMES "," ISS "," REST "," SUB "}"), &token, &err), 0);
+    assert_int_equal(token_verify(s, &a, token, &out, &err), 0);
+    assert_int_equal(token_seal(s, &a, S(WITH_REQUESTS("[" EIGHT "]")), &token, &err), 0);
     assert_int_equal(token_verify(s, &a, token, &out, &err), 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(token_seal(s, &a, str_of(bad[i]), &token, &err), 0);
