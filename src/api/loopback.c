@@ -135,6 +135,13 @@ static struct strs dup_strs(struct arena *a, struct strs list)
     return (struct strs){p, list.n};
 }
 
+static const struct rules *dup_rules(struct arena *a, const struct rules *rules)
+{
+    struct rules *copy = ARENA_NEW(a, struct rules);
+    *copy = rules_dup(a, *rules);
+    return copy;
+}
+
 struct authz_identity loopback_dup_identity(struct arena *a, const struct authz_identity *who)
 {
     struct authz_extra *extra = ARENA_ARRAY(a, struct authz_extra, who->n_extra);
@@ -144,7 +151,8 @@ struct authz_identity loopback_dup_identity(struct arena *a, const struct authz_
                                    .groups = dup_strs(a, who->groups),
                                    .uid = str_dup(a, who->uid),
                                    .extra = extra,
-                                   .n_extra = who->n_extra};
+                                   .n_extra = who->n_extra,
+                                   .only = who->only ? dup_rules(a, who->only) : NULL};
 }
 
 static struct http_headers make_headers(struct arena *a, const struct loopback_call *call)

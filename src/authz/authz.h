@@ -49,7 +49,8 @@ struct authz_decision {
 
 /* The one decision function: live requests, reviews and escalation checks all ask here. Of several bindings that allow, the
  * reason names the first ClusterRoleBinding by name, else the first RoleBinding; and of its subjects the first that applies.
- * A refusal names the roles that bindings of the asker refer to but do not exist. system:masters need no reason.
+ * A refusal names the roles that bindings of the asker refer to but do not exist. system:masters need no reason. An identity with
+ * rules of its own (only) is decided by these, without a reason.
  * reasons may be NULL when nobody wants to know; then nothing is allocated. */
 struct authz_decision authz_check(const struct authz_index *ix, const struct authz_identity *who,
                                   const struct authz_attributes *what, struct arena *reasons);

@@ -144,12 +144,26 @@ static str allowed_reason(const struct link *link, struct arena *reasons)
     return buf_str(&b);
 }
 
+static bool rules_allow(const struct rules *rules, const struct authz_attributes *what)
+{
+    rules_each(*rules, rule)
+    {
+        if (rule_matches(rule, what))
+            return true;
+    }
+    return false;
+}
+
 struct authz_decision authz_check(const struct authz_index *ix, const struct authz_identity *who,
                                   const struct authz_attributes *what, struct arena *reasons)
 {
     struct authz_decision decision = {0};
     if (ix == NULL || who == NULL || !authz_is_request(what))
         return decision;
+    if (who->only) {
+        decision.allowed = rules_allow(who->only, what);
+        return decision;
+    }
     if (authz_is_master(who)) {
         decision.allowed = true;
         return decision;

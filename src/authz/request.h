@@ -31,6 +31,8 @@ struct authz_extra {
     struct strs values;
 };
 
+struct rules;
+
 /* What authentication found out. An empty user or group never equals a subject of a binding. */
 struct authz_identity {
     str user;
@@ -38,6 +40,8 @@ struct authz_identity {
     str uid;
     const struct authz_extra *extra;
     size_t n_extra;
+    const struct rules
+        *only; /* not NULL: these rules alone decide; bindings and groups, even system:masters, grant nothing */
 };
 
 /* A request, as RBAC sees it. */
@@ -56,7 +60,7 @@ struct authz_attributes {
 
 static inline bool authz_is_master(const struct authz_identity *who)
 {
-    return who && strs_have(who->groups, AUTHZ_MASTERS);
+    return who && !who->only && strs_have(who->groups, AUTHZ_MASTERS);
 }
 
 /* Something is asked for. */

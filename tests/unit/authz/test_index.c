@@ -308,6 +308,30 @@ static void test_nothing_allows_nobody(void **state)
     authz_index_free(NULL);
 }
 
+/* An identity with rules of its own has these and nothing else, whatever groups it is in. */
+static void test_own_rules_decide_alone(void **state)
+{
+    static const str verb = S_INIT("delete"), group = S_INIT("example.com"), resource = S_INIT("widgets");
+    struct rule rule = {.verbs = {&verb, 1}, .api_groups = {&group, 1}, .resources = {&resource, 1}};
+    struct rules one = {&rule, 1}, none = {0};
+    struct authz_index *ix = authz_index_new();
+    struct authz_identity who = {.user = S("system:apiserver"), .groups = {&AUTHZ_MASTERS, 1}, .only = &one};
+    struct authz_attributes what = {.is_resource = true, .verb = verb, .group = group, .resource = resource};
+    struct authz_attributes get = {.verb = S("get"), .path = S("/")};
+    assert_true(authz_check(ix, &who, &what, NULL).allowed);
+    assert_false(authz_check(ix, &who, &get, NULL).allowed);
+    assert_false(authz_is_master(&who));
+    what.group = S("rbac.authorization.k8s.io");
+    assert_false(authz_check(ix, &who, &what, &arena).allowed);
+    what.group = group;
+    what.verb = S("get");
+    assert_false(authz_check(ix, &who, &what, &arena).allowed);
+    what.verb = verb;
+    who.only = &none;
+    assert_false(authz_check(ix, &who, &what, &arena).allowed);
+    authz_index_free(ix);
+}
+
 static void put_text(struct authz_index *ix, const char *text, int want)
 {
     struct json o;
@@ -401,6 +425,7 @@ int main(void)
         cmocka_unit_test_teardown(test_index_is_what_reading_everything_says, teardown),
         cmocka_unit_test_teardown(test_lists_grow_and_shrink, teardown),
         cmocka_unit_test_teardown(test_nothing_allows_nobody, teardown),
+        cmocka_unit_test_teardown(test_own_rules_decide_alone, teardown),
         cmocka_unit_test_teardown(test_malformed_objects_grant_nothing, teardown),
         cmocka_unit_test_teardown(test_equal_hashes_are_not_equal_texts, teardown),
         cmocka_unit_test_teardown(test_role_is_replaced_by_its_own_texts, teardown),
