@@ -7,6 +7,7 @@
 #include "api/value.h"
 #include "api/watch.h"
 #include "authz/validate.h"
+#include "object/crd.h"
 #include "object/object.h"
 
 static void complain(struct api *api, const char *what, str namespace, str name, const struct err *err)
@@ -65,13 +66,6 @@ static const struct kind *crd_kind(void)
     return kind_builtin_by_body(S("apiextensions.k8s.io/v1"), S("CustomResourceDefinition"));
 }
 
-static uint32_t custom_table(struct api *api, struct arena *a, const struct json *crd)
-{
-    const struct json *spec = json_get(crd, S("spec"));
-    return store_table(api->store, str_fmt(a, "%.*s/%.*s", STR(json_get_text(spec, S("group"))),
-                                           STR(json_get_text(json_get(spec, S("names")), S("plural")))));
-}
-
 /* Whether watches of its objects can go on: nothing changed but its status. */
 static bool is_same_crd(struct api *api, struct arena *a, const struct store_event *event, const struct json *crd)
 {
@@ -107,8 +101,9 @@ static void crd_event(struct api *api, struct arena *a, const struct store_event
         crd_put(api, &crd);
     schemas_forget(api->schemas, event->name);
     openapi_forget(api->openapi, json_get_text(json_get(&crd, S("spec")), S("group")));
-    if (is_gone || (event->op == STORE_UPDATED && !is_same_crd(api, a, event, &crd)))
-        watch_end_kind(api->watches, custom_table(api, a, &crd));
+    bool has_changed = is_gone || (event->op == STORE_UPDATED && !is_same_crd(api, a, event, &crd));
+    if (has_changed && crd_owns_objects(&crd))
+        watch_end_kind(api->watches, crds_table(api, &crd));
     crds_seen(api->crds, event->name, is_gone ? NULL : &crd);
 }
 
@@ -191,6 +186,10 @@ static void load_crd(struct api *api, struct arena *a, uint32_t table, const str
         complain(api, "cannot read a CRD", (str){0}, item->name, &err);
         return;
     }
+    str group = json_text(json_dig(&crd, "spec.group")), plural = json_text(json_dig(&crd, "spec.names.plural"));
+    if (kind_is_builtin_resource(group, plural)) /* earlier versions accepted these */
+        log_line(api->options.log, LOG_WARN, "a CustomResourceDefinition is not served: its resource is built in",
+                 LOG_STR("name", item->name));
     crd_put(api, &crd);
     crds_seen(api->crds, item->name, &crd);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/crds.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "api/loopback.h"
 #include "api/value.h"
+#include "object/crd.h"
 #include "object/meta.h"
 #include "object/object.h"
 
@@ -15,8 +17,8 @@ struct unsettled {
     struct unsettled *next;
     struct crds *crds;
     struct arena arena;
-    str name, group, plural, version; /* version: a served one; empty: none */
-    uint32_t table;
+    str name, uid, group, plural, version; /* version: a served one; empty: none */
+    uint32_t table; /* of its objects; 0: it owns none (crd_owns_objects), and none are deleted */
     bool is_deleting, wants_names;
     bool check_names; /* when the events of this poll are through */
     size_t waiting;   /* deletions at work, and one for the walk itself */
@@ -74,14 +76,42 @@ static void ignore(void *ctx, int status, struct http_headers headers, str body)
     (void)body;
 }
 
+/* ---- Permissions: one verb on one resource, whatever RBAC grants. ---- */
+
+struct crds_permission {
+    str verb, group, name; /* name: of the only object; empty: all */
+    str resources[2];
+    size_t n_resources;
+    struct rule rule; /* made of the above by crds_identity */
+    struct rules rules;
+};
+
+/* The identity that holds this permission and no other; it points into p. */
+static struct authz_identity crds_identity(struct crds_permission *p)
+{
+    p->rule = (struct rule){.verbs = {&p->verb, 1},
+                            .api_groups = {&p->group, 1},
+                            .resources = {p->resources, p->n_resources},
+                            .resource_names = {&p->name, p->name.n ? 1 : 0}};
+    p->rules = (struct rules){&p->rule, 1};
+    return (struct authz_identity){.user = S("system:reeve:crd-controller"), .only = &p->rules};
+}
+
 /* Merges into the CRD unless it has changed meanwhile; then its next event brings us here again. */
 static void merge(struct api *api, struct arena *a, str path, const struct json *crd, struct json patch)
 {
+    struct crds_permission may = {
+        .verb = S("patch"),
+        .group = S("apiextensions.k8s.io"),
+        .name = object_name(crd),
+        .resources = {S_INIT("customresourcedefinitions"), S_INIT("customresourcedefinitions/status")},
+        .n_resources = 2,
+    };
     struct json *metadata = meta_of(a, &patch);
     json_set(a, metadata, S("resourceVersion"), json_str(object_rv(crd)));
     struct buf body = {.arena = a};
     json_encode(&body, &patch, 0);
-    struct loopback_call call = {.who = loopback_self(),
+    struct loopback_call call = {.who = crds_identity(&may),
                                  .method = S("PATCH"),
                                  .target = path,
                                  .content_type = S("application/merge-patch+json"),
@@ -101,6 +131,15 @@ static bool has_settled_names(struct api *api, const struct json *crd)
     const struct json *known = condition_find(json_get(status, S("conditions")), S("NamesAccepted"));
     return str_eq(json_get_text(known, S("status")), accepted.status) &&
            json_equal(json_get(status, S("acceptedNames")), &names);
+}
+
+uint32_t crds_table(struct api *api, const struct json *crd)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    const struct json *spec = json_get(crd, S("spec"));
+    assert(crd_owns_objects(crd));
+    str plural = json_text(json_dig(crd, "status.acceptedNames.plural"));
+    return store_table(api->store, str_fmt(&scratch, "%.*s/%.*s", STR(json_get_text(spec, S("group"))), STR(plural)));
 }
 
 static void settle_names(struct api *api, str name)
@@ -150,7 +189,7 @@ static void let_go(struct unsettled *u)
     struct api *api = u->crds->api;
     struct arena a ARENA_SCOPE = {0};
     struct json crd;
-    if (value_get(api, &a, crd_kind(), (str){0}, u->name, &crd, NULL, NULL) < 0 ||
+    if (value_get(api, &a, crd_kind(), (str){0}, u->name, &crd, NULL, NULL) < 0 || !str_eq(object_uid(&crd), u->uid) ||
         !meta_remove_finalizer(&crd, CRDS_FINALIZER))
         return;
     struct json patch = json_obj();
@@ -160,13 +199,18 @@ static void let_go(struct unsettled *u)
     try_in(u, AGAIN_NS); /* in case that failed; its deletion ends this */
 }
 
+static bool has_objects(const struct unsettled *u)
+{
+    return u->table && store_count(u->crds->api->store, u->table) > 0;
+}
+
 static void deletion_done(struct unsettled *u)
 {
     if (--u->waiting > 0)
         return;
     if (u->is_gone)
         unsettled_free(u->crds, u);
-    else if (u->walk || store_count(u->crds->api->store, u->table) == 0)
+    else if (u->walk || !has_objects(u))
         try_in(u, 0);
     else if (u->has_failed)
         try_in(u, AGAIN_NS);
@@ -181,7 +225,17 @@ static void deleted(void *ctx, int status, struct http_headers headers, str body
     deletion_done(u);
 }
 
-static void delete_object(struct unsettled *u, const struct store_item *item)
+/* Whether requests to the path of its objects reach objects of this very CRD: not those of a built-in kind, nor of a later CRD of
+ * the same name. */
+static bool is_served(const struct unsettled *u)
+{
+    const struct kind *kind = registry_by_path(u->crds->api->registry, u->group, u->version, u->plural);
+    return kind && (kind->flags & KIND_CUSTOM) && str_eq(str_of(kind->crd), u->name) &&
+           str_eq(str_of(kind->crd_uid), u->uid) && api_table(u->crds->api, kind) == u->table;
+}
+
+/* With the permission to delete this one resource. The uid makes sure that the object is the one that was seen. */
+static void delete_object(struct unsettled *u, const struct store_item *item, str uid)
 {
     struct arena a ARENA_SCOPE = {0};
     struct buf target = {.arena = &a};
@@ -190,17 +244,15 @@ static void delete_object(struct unsettled *u, const struct store_item *item)
         buf_fmt(&target, "namespaces/%.*s/", STR(item->namespace));
     buf_fmt(&target, "%.*s/", STR(u->plural));
     percent_encode(&target, item->name);
-    struct loopback_call call = {
-        .who = loopback_self(), .method = S("DELETE"), .target = buf_str(&target), .done = deleted, .ctx = u};
+    struct crds_permission may = {.verb = S("delete"), .group = u->group, .resources = {u->plural}, .n_resources = 1};
+    struct loopback_call call = {.who = crds_identity(&may),
+                                 .method = S("DELETE"),
+                                 .target = buf_str(&target),
+                                 .body = str_fmt(&a, "{\"preconditions\":{\"uid\":\"%.*s\"}}", STR(uid)),
+                                 .done = deleted,
+                                 .ctx = u};
     u->waiting++;
     loopback_start(u->crds->api, &call);
-}
-
-static bool is_deleting(const struct store_item *item)
-{
-    struct arena a ARENA_SCOPE = {0};
-    struct json metadata;
-    return value_metadata(&a, item, &metadata, NULL) == 0 && !json_is_null(json_get(&metadata, S("deletionTimestamp")));
 }
 
 /* Begins up to AT_ONCE deletions; false when the walk is over. Those that finalizers hold are left to their owners. */
@@ -210,9 +262,15 @@ static bool walk_on(struct unsettled *u)
     struct err err;
     int code = 1;
     for (size_t n = 0; n < AT_ONCE && (code = store_list_next(u->walk, &item, &err)) > 0;) {
-        if (is_deleting(&item))
+        struct arena a ARENA_SCOPE = {0};
+        struct json metadata;
+        if (value_metadata(&a, &item, &metadata, NULL) < 0) {
+            u->has_failed = true;
             continue;
-        delete_object(u, &item);
+        }
+        if (!json_is_null(json_get(&metadata, S("deletionTimestamp"))))
+            continue;
+        delete_object(u, &item, json_get_text(&metadata, S("uid")));
         n++;
     }
     u->has_failed |= code < 0;
@@ -223,16 +281,21 @@ static bool walk_on(struct unsettled *u)
  * object does, or the timer if something failed. */
 static void clean(struct unsettled *u)
 {
-    struct store *store = u->crds->api->store;
     if (u->waiting || u->is_gone || !u->is_deleting)
         return;
-    if (store_count(store, u->table) == 0) {
+    if (!has_objects(u)) {
         let_go(u);
+        return;
+    }
+    if (!is_served(u)) { /* no version is served: until one is, its objects cannot be reached */
+        store_list_close(u->walk);
+        u->walk = NULL;
+        try_in(u, AGAIN_NS);
         return;
     }
     if (!u->walk) {
         struct store_range range = {.table = u->table, .all_namespaces = true};
-        u->walk = store_list_open(store, &range);
+        u->walk = store_list_open(u->crds->api->store, &range);
         u->has_failed = false;
     }
     u->waiting = 1;
@@ -273,10 +336,10 @@ static struct unsettled *add(struct crds *c, const struct json *crd)
     struct arena *a = &u->arena;
     u->crds = c;
     u->name = str_dup(a, object_name(crd));
+    u->uid = str_dup(a, object_uid(crd));
     u->group = str_dup(a, json_get_text(spec, S("group")));
     u->plural = str_dup(a, json_get_text(json_get(spec, S("names")), S("plural")));
     u->version = str_dup(a, served_version(crd));
-    u->table = store_table(c->api->store, str_fmt(a, "%.*s/%.*s", STR(u->group), STR(u->plural)));
     u->next = c->list;
     c->list = u;
     return u;
@@ -309,6 +372,10 @@ static bool has_moved(struct unsettled *u, const struct json *crd)
 void crds_seen(struct crds *c, str name, const struct json *crd)
 {
     struct unsettled *u = find(c, name);
+    if (u && crd && !str_eq(object_uid(crd), u->uid)) {
+        forget(c, u);
+        u = NULL;
+    }
     bool is_dying = crd && object_is_deleting(crd) && object_has_finalizer(crd, CRDS_FINALIZER);
     bool has_settled = !crd || is_dying || has_settled_names(c->api, crd);
     bool wants_names = !has_settled || (crd && !is_dying && !condition_is(crd, S("NamesAccepted"), S("True")));
@@ -321,6 +388,7 @@ void crds_seen(struct crds *c, str name, const struct json *crd)
     }
     if (!u)
         u = add(c, crd);
+    u->table = crd_owns_objects(crd) ? crds_table(c->api, crd) : 0;
     u->wants_names = wants_names;
     u->check_names = !has_settled;
     if (is_dying && (has_moved(u, crd) || !u->is_deleting))
@@ -340,7 +408,7 @@ void crds_settle(struct crds *c)
 void crds_object_deleted(struct crds *c, uint32_t table)
 {
     for (struct unsettled *u = c->list; u; u = u->next)
-        if (u->is_deleting && u->table == table && store_count(c->api->store, table) == 0)
+        if (u->is_deleting && u->table == table && !has_objects(u))
             try_in(u, 0);
 }
 

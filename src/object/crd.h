@@ -21,7 +21,14 @@ void crd_prepare_create(struct arena *a, struct json *crd);
 /* In place: the old status, with the storage version among the stored ones. */
 void crd_prepare_update(struct arena *a, struct json *crd, const struct json *old);
 
+/* Refuses a resource that is built in, too. Updates need no such check: group and plural are immutable. */
 void crd_validate(struct field_errors *errs, const struct json *crd);
 void crd_validate_update(struct field_errors *errs, const struct json *crd, const struct json *old);
 /* Of a change to the status subresource. */
 void crd_validate_status(struct field_errors *errs, const struct json *crd);
+
+/* Whether the objects stored as spec.group/status.acceptedNames.plural belong to this CRD: it is named PLURAL.GROUP by these, it
+ * is established, and the resource is not built in. Only such a CRD is served, and deleting any other one deletes
+ * no objects. A resource has at most one such CRD, because the name determines group and plural. Earlier versions stored CRDs
+ * of built-in resources. */
+bool crd_owns_objects(const struct json *crd);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The check of a CustomResourceDefinition, in the order of the API server. */
 #include "base/rune.h"
+#include "object/conditions.h"
 #include "object/crd_check.h"
+#include "object/kind.h"
 #include "object/name.h"
 #include "object/schema_format.h"
 
@@ -429,6 +431,33 @@ static void check_name(struct field_errors *errs, const struct json *crd)
                          "must be spec.names.plural+\".\"+spec.group");
 }
 
+/* ---- Resources of the server itself ---- */
+
+static str spec_group(const struct json *crd)
+{
+    return json_get_text(json_get(crd, S("spec")), S("group"));
+}
+
+/* Its objects would be stored in the table of the built-in kind. */
+static void check_builtin(struct field_errors *errs, const struct json *crd)
+{
+    str group = spec_group(crd), plural = json_get_text(json_dig(crd, "spec.names"), S("plural"));
+    if (!kind_is_builtin_resource(group, plural))
+        return;
+    str text = str_fmt(errs->arena, "\"%.*s.%.*s\" is a built-in resource", STR(plural), STR(group));
+    crd_forbidden(errs, AT(AT(AT(NULL, S("spec")), S("names")), S("plural")), str_cstr(errs->arena, text));
+}
+
+bool crd_owns_objects(const struct json *crd)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    str group = spec_group(crd), plural = json_get_text(json_dig(crd, "status.acceptedNames"), S("plural"));
+    str name = json_get_text(json_get(crd, S("metadata")), S("name"));
+    return plural.n && str_find_char(plural, '.') < 0 &&
+           str_eq(name, str_fmt(&scratch, "%.*s.%.*s", STR(plural), STR(group))) &&
+           !kind_is_builtin_resource(group, plural) && condition_is(crd, S("Established"), S("True"));
+}
+
 static void check_all(struct field_errors *errs, const struct json *crd)
 {
     const struct json *spec = json_get(crd, S("spec")), *versions = json_get(spec, S("versions"));
@@ -460,6 +489,7 @@ static void check_rest(struct field_errors *errs, const struct json *crd, const 
 void crd_validate(struct field_errors *errs, const struct json *crd)
 {
     check_name(errs, crd);
+    check_builtin(errs, crd);
     check_all(errs, crd);
     check_rest(errs, crd, NULL);
 }
@@ -476,21 +506,10 @@ static void check_immutable(struct field_errors *errs, const struct json *crd, c
     field_error_add(errs, FIELD_INVALID, full, buf_str(&quoted), "field is immutable");
 }
 
-static bool is_established(const struct json *crd)
-{
-    const struct json *conditions = json_dig(crd, "status.conditions");
-    json_each_item(conditions, it)
-    {
-        if (str_eq(json_get_text(it, S("type")), S("Established")))
-            return str_eq(json_get_text(it, S("status")), S("True"));
-    }
-    return false;
-}
-
 void crd_validate_update(struct field_errors *errs, const struct json *crd, const struct json *old)
 {
     check_all(errs, crd);
-    if (is_established(old)) {
+    if (condition_is(old, S("Established"), S("True"))) {
         check_immutable(errs, crd, old, "scope");
         check_immutable(errs, crd, old, "names.kind");
     }

@@ -86,6 +86,15 @@ const struct kind *kind_builtin_by_path(str group, str version, str plural)
     return NULL;
 }
 
+bool kind_is_builtin_resource(str group, str plural)
+{
+    const struct kind *k;
+    for (size_t i = 0; (k = kind_builtin(i)); i++)
+        if (!(k->flags & KIND_NO_PATH) && str_eq(plural, str_of(k->plural)) && str_eq(group, str_of(k->group)))
+            return true;
+    return false;
+}
+
 /* v1, v2beta3: stage 3 is stable, 2 beta, 1 alpha; 0 is none of these. */
 struct release {
     int stage;

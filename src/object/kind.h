@@ -69,6 +69,7 @@ struct kind {
     const struct columns *columns; /* object/columns.h; NULL: columns_default */
     /* Kinds of CRDs only: */
     const char *crd;                 /* "widgets.example.com" */
+    const char *crd_uid;             /* its metadata.uid; empty if it has none */
     const char *storage_version;     /* the version in which objects are kept */
     const char *deprecation_warning; /* KIND_DEPRECATED */
     const struct kind_scale *scale;  /* with a scale subresource */
@@ -81,6 +82,9 @@ const struct kind *kind_builtin(size_t i);
  * a path of their own, such as DeleteOptions, are found by body only; DeleteOptions and Status in every group. */
 const struct kind *kind_builtin_by_body(str api_version, str kind);
 const struct kind *kind_builtin_by_path(str group, str version, str plural);
+/* Whether a built-in kind has this group and plural, in any version. Every table that stores built-in kinds is named after one
+ * of these pairs (strategy_storage_kind), so a pair that is not built in shares no storage with a built-in kind. */
+bool kind_is_builtin_resource(str group, str plural);
 
 /* By preference: v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > others by name. Negative when l comes first. */
 int kind_version_order(str l, str r);

@@ -17,7 +17,7 @@ struct registry *registry_new(void);
 void registry_free(struct registry *r);
 
 /* Adds a CRD or replaces what it was before. The names are those of status.acceptedNames and are taken from then on; the
- * served versions become kinds when the condition Established is true. While the CRD is terminating, nothing can be
+ * served versions become kinds when the CRD owns its objects (crd_owns_objects). While the CRD is terminating, nothing can be
  * created or changed. A path or kind that is built in stays what it is. Nothing of crd is kept. */
 int registry_put_crd(struct registry *r, const struct json *crd, struct err *err);
 /* "widgets.example.com"; false when it was not there. */

@@ -2,6 +2,7 @@
 #include "object/registry_crd.h"
 
 #include "object/columns.h"
+#include "object/crd.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -94,6 +95,7 @@ static void make_kind(struct registry_crd *c, const struct json *crd, const stru
         .selectable = selectable(a, json_get(version, S("selectableFields"))),
         .columns = columns_of_crd(a, json_get(version, S("additionalPrinterColumns"))),
         .crd = str_cstr(a, c->name),
+        .crd_uid = str_cstr(a, json_text(json_dig(crd, "metadata.uid"))),
     };
     json_each_item(json_dig(crd, "spec.versions"), v)
     {
@@ -141,7 +143,7 @@ int registry_crd_new(const struct json *crd, struct registry_crd **ret, struct e
     c->name = str_dup(&c->arena, name);
     c->group = str_dup(&c->arena, group);
     c->names = json_is_obj(names) ? json_dup(&c->arena, names) : json_obj();
-    if (condition_is(crd, S("Established"), S("True")))
+    if (crd_owns_objects(crd))
         make_kinds(c, crd);
     *ret = c;
     return 0;

@@ -22,6 +22,8 @@
  *     {"type":"ADDED",                the one before. Members that are not listed do not matter. end: then the server ends it
  *      "object":{…}}
  *     --- hangup NAME                 stops watching
+ *     --- stored                      puts the object (JSON) into the store as it is, as an earlier version might have
+ *     --- restart                     closes the server and opens it again on the same directory; watches must have ended
  *     --- note …                      says something to the reader
  *     --- server keep=SECONDS         first of all: how long history is kept; else five minutes
  *
@@ -37,11 +39,13 @@
 #include "api/api.h"
 #include "api/loopback.h"
 #include "api/server.h"
+#include "api/value.h"
 #include "authn/pem.h"
 #include "authn/pki_issue.h"
 #include "authn/token.h"
 #include "cases/case.h"
 #include "cases/match.h"
+#include "object/object.h"
 #include "json/json.h"
 
 #include <dirent.h>
@@ -110,19 +114,9 @@ static bool make_signer(struct world *w, struct err *err)
            token_signer_new(pem_write_key(w->a, key), TOKEN_ISSUER, &w->signer, err) == 0;
 }
 
-static bool open_world(struct world *w)
+static bool open_api(struct world *w)
 {
     struct err err = {0};
-    if (!make_signer(w, &err)) {
-        case_fail(w->c, NULL, "cannot make a key: %s", err.msg);
-        return false;
-    }
-    snprintf(w->dir, sizeof w->dir, "/tmp/api-cases-XXXXXX");
-    if (!mkdtemp(w->dir) || loop_new(&w->loop, &err) < 0)
-        return false;
-    w->time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
-    w->chance = (struct random_fake){.state = 1};
-    w->log = (struct log){.level = LOG_WARN, .clock = clock_of_fake(&w->time), .write = discard};
     const struct case_section *server = case_find(w->c, NULL, S("server"));
     int64_t keep = 0;
     if (server && !str_to_int64(case_arg(server, S("keep")), &keep))
@@ -138,6 +132,7 @@ static bool open_world(struct world *w)
         .ca_pem = S("-----BEGIN CERTIFICATE-----\n"),
         .keep_ns = keep * 1000000000,
     };
+    w->is_ready = false;
     if (api_open(&options, ready, w, &w->api, &err) < 0) {
         case_fail(w->c, NULL, "cannot open: %s", err.msg);
         return false;
@@ -147,6 +142,31 @@ static bool open_world(struct world *w)
     while (store_pending(w->api->store)) /* what it writes on its own at the start would move revisions later */
         loop_turn(w->loop, TURN_NS);
     return true;
+}
+
+static bool open_world(struct world *w)
+{
+    struct err err = {0};
+    if (!make_signer(w, &err)) {
+        case_fail(w->c, NULL, "cannot make a key: %s", err.msg);
+        return false;
+    }
+    snprintf(w->dir, sizeof w->dir, "/tmp/api-cases-XXXXXX");
+    if (!mkdtemp(w->dir) || loop_new(&w->loop, &err) < 0)
+        return false;
+    w->time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
+    w->chance = (struct random_fake){.state = 1};
+    w->log = (struct log){.level = LOG_WARN, .clock = clock_of_fake(&w->time), .write = discard};
+    return open_api(w);
+}
+
+static void restart(struct world *w, const struct case_section *s)
+{
+    loop_turn(w->loop, 0); /* exchanges that were answered end with their turn */
+    api_close(w->api);
+    w->api = NULL;
+    if (!open_api(w))
+        case_fail(w->c, s, "cannot start again");
 }
 
 static void hang_up(struct round *watch)
@@ -279,6 +299,45 @@ static void send_request(struct world *w, const struct case_section *s)
         case_fail(w->c, s, "more than %d requests together", TOGETHER);
     else
         send(w, s, &w->rounds[w->n_rounds++], false);
+}
+
+/* ---- The store. ---- */
+
+struct stored {
+    bool is_done;
+    int code;
+};
+
+static void is_stored(void *ctx, const struct store_result *result)
+{
+    struct stored *stored = ctx;
+    stored->is_done = true;
+    stored->code = result->code;
+}
+
+static void put_stored(struct world *w, const struct case_section *s)
+{
+    struct json object;
+    struct stored stored = {0};
+    str text = match_fill(&w->match, s->text);
+    if (json_decode(w->a, text, NULL, NULL, &object, NULL) < 0) {
+        case_fail(w->c, s, "not an object");
+        return;
+    }
+    const struct kind *kind = kind_builtin_by_body(object_api_version(&object), object_kind(&object));
+    if (!kind) {
+        case_fail(w->c, s, "not a built-in kind");
+        return;
+    }
+    struct value_parts parts = value_encode(w->api, w->a, kind, &object);
+    struct store_change change = {.table = api_table(w->api, kind),
+                                  .namespace = object_namespace(&object),
+                                  .name = object_name(&object),
+                                  .value = parts.header,
+                                  .value_rest = parts.body};
+    struct store_write write = {.changes = &change, .n_changes = 1, .done = is_stored, .ctx = &stored};
+    if (store_submit(w->api->store, &write, NULL) < 0 || !wait_for(w, &stored.is_done) || stored.code < 0)
+        case_fail(w->c, s, "cannot store");
 }
 
 /* ---- Comparing headers. ---- */
@@ -446,6 +505,10 @@ static void step(struct world *w, const struct case_section *s)
         check_events(w, s);
     else if (str_eq(s->name, S("hangup")) && (watch = find_watch(w, s)) != NULL)
         hang_up(watch);
+    else if (str_eq(s->name, S("stored")))
+        put_stored(w, s);
+    else if (str_eq(s->name, S("restart")))
+        restart(w, s);
     else if (str_eq(s->name, S("clock")) && str_to_int64(str_trim(s->args), &seconds))
         clock_fake_advance(&w->time, seconds * 1000000000);
     else if (!str_eq(s->name, S("note")) && !str_eq(s->name, S("server")))

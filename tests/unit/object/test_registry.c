@@ -9,6 +9,7 @@
 
 #include "object/columns.h"
 #include "object/registry.h"
+#include "object/strategy.h"
 
 /* group version plural Kind singular scope [short names] [categories] verbs subresources(verbs) */
 static const char *const expected[] = {
@@ -160,6 +161,22 @@ static struct registry *with_widgets(struct arena *a)
 }
 
 /* ---- Built-in kinds. ---- */
+
+/* A CRD of another group and plural never shares a table with a built-in kind. */
+static void test_tables_are_named_after_builtin_resources(void **state)
+{
+    const struct kind *k;
+    for (size_t i = 0; (k = kind_builtin(i)); i++) {
+        if (k->flags & KIND_NO_PATH)
+            continue;
+        const struct kind *stored = strategy_storage_kind(k);
+        assert_true(kind_is_builtin_resource(str_of(k->group), str_of(k->plural)));
+        assert_true(kind_is_builtin_resource(str_of(stored->group), str_of(stored->plural)));
+    }
+    assert_false(kind_is_builtin_resource(S("example.com"), S("configmaps")));
+    assert_false(kind_is_builtin_resource(S("rbac.authorization.k8s.io"), S("configmaps")));
+    assert_false(kind_is_builtin_resource(S("authentication.k8s.io"), S("tokenrequests"))); /* has no path */
+}
 
 static void test_builtin_kinds_are_those_of_discovery(void **state)
 {
@@ -404,12 +421,14 @@ static void test_builtin_kinds_cannot_be_replaced(void **state)
     struct json crd = parse(
         &a,
         "{'metadata': {'name': 'roles.rbac.authorization.k8s.io'}, 'spec': {'group': 'rbac.authorization.k8s.io',"
-        " 'names': {'plural': 'roles', 'kind': 'Role'}, 'versions': [{'name': 'v1', 'served': true, 'storage': true}]},"
+        " 'names': {'plural': 'roles', 'kind': 'Role'}, 'versions': [{'name': 'v1', 'served': true, 'storage': true},"
+        "  {'name': 'v2', 'served': true, 'storage': false}]},"
         " 'status': {'acceptedNames': {'plural': 'roles', 'kind': 'Role'},"
         "  'conditions': [{'type': 'Established', 'status': 'True'}]}}");
     assert_int_equal(registry_put_crd(r, &crd, &err), 0);
     assert_int_equal(registry_by_path(r, S("rbac.authorization.k8s.io"), S("v1"), S("roles"))->flags & KIND_CUSTOM, 0);
     assert_int_equal(registry_by_body(r, S("rbac.authorization.k8s.io/v1"), S("Role"))->flags & KIND_CUSTOM, 0);
+    assert_null(registry_by_path(r, S("rbac.authorization.k8s.io"), S("v2"), S("roles")));
     registry_remove_crd(r, S("roles.rbac.authorization.k8s.io"));
     assert_non_null(registry_by_path(r, S("rbac.authorization.k8s.io"), S("v1"), S("roles")));
     registry_free(r);
@@ -558,6 +577,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_builtin_kinds_are_those_of_discovery),
+        cmocka_unit_test(test_tables_are_named_after_builtin_resources),
         cmocka_unit_test(test_write_rules_follow_the_kind),
         cmocka_unit_test(test_bodies_find_their_kind),
         cmocka_unit_test(test_tables_hold_together),
