@@ -42,20 +42,18 @@ static bool is_at_or_below(str domain, const char *top)
 
 bool crd_group_is_protected(str group)
 {
-    static const char *const own[] = {
+    static const char *const tops[] = {
+        "k8s.io",
+        "kubernetes.io",
         "packages.crossplane.io",
         "stacks.crossplane.io",
         "rbac.crossplane.io",
-        "rbac.open-cluster-management.io",
-        "work.open-cluster-management.io",
-        "cluster.open-cluster-management.io",
-        "authentication.open-cluster-management.io",
-        "addon.open-cluster-management.io",
+        "open-cluster-management.io",
     };
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (str_eq(group, str_of(own[i])))
+    for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
+        if (is_at_or_below(group, tops[i]))
             return true;
-    return group.n == 0 || is_at_or_below(group, "k8s.io") || is_at_or_below(group, "kubernetes.io");
+    return group.n == 0;
 }
 
 bool crd_key_is_reserved(str key)

@@ -51,8 +51,9 @@ bool crd_read(struct arena *a, const struct json *doc, struct json *ret);
 /* A copy whose texts live in the arena, so that the definition need not. */
 struct crd_info crd_info_dup(struct arena *a, const struct crd_info *info);
 
-/* Groups that no package may define kinds in or ask for rights on: the core group and those of Kubernetes (*.k8s.io,
- * *.kubernetes.io), and the groups of Reeve's own kinds. Other groups below crossplane.io are free. */
+/* Groups that no package may define kinds in or ask for permissions on: the core group, those of Kubernetes (k8s.io,
+ * kubernetes.io) and those of Reeve's own kinds (open-cluster-management.io and packages, stacks and rbac of crossplane.io), each
+ * with all groups below it. Other groups below crossplane.io are free. */
 bool crd_group_is_protected(str group);
 /* Labels and annotations that a package cannot set: prefixes crossplane.io, kubernetes.io, k8s.io, reeve.dev and what is
  * below them, but for app.kubernetes.io, of which only managed-by is reserved. */
