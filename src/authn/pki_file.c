@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "authn/pki_file.h"
 
+#include "base/file.h"
 #include "base/vec.h"
 
 #include <dirent.h>
@@ -18,20 +19,6 @@ static void close_fd(const int *fd)
 }
 #define FD_SCOPE __attribute__((cleanup(close_fd)))
 
-/* Ours, and closed to everybody else. */
-static int check_private(const char *path, const struct stat *st, struct err *err)
-{
-    bool is_dir = S_ISDIR(st->st_mode);
-    if (st->st_uid != geteuid())
-        return err_set(err, ERR_INVALID, "%s belongs to user %u, not to user %u who runs this", path,
-                       (unsigned)st->st_uid, (unsigned)geteuid());
-    if (st->st_mode & 077)
-        return err_set(err, ERR_INVALID,
-                       "%s is open to others (mode %04o): say \"chmod %s %s\", if nobody has used that", path,
-                       (unsigned)(st->st_mode & 07777), is_dir ? "700" : "600", path);
-    return 0;
-}
-
 int pki_dir_open(const char *path, int *ret_fd, struct err *err)
 {
     struct stat st;
@@ -40,7 +27,7 @@ int pki_dir_open(const char *path, int *ret_fd, struct err *err)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return err_set(err, ERR_IO, "open directory %s: %m", path);
-    int code = fstat(fd, &st) < 0 ? err_set(err, ERR_IO, "look at %s: %m", path) : check_private(path, &st, err);
+    int code = fstat(fd, &st) < 0 ? err_set(err, ERR_IO, "look at %s: %m", path) : file_check_private(path, &st, err);
     if (code == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
         code = errno == EWOULDBLOCK ? err_set(err, ERR_CONFLICT, "%s is in use by another process", path)
                                     : err_set(err, ERR_IO, "lock %s: %m", path);
@@ -127,6 +114,6 @@ int pki_file_read(struct arena *a, const char *path, str *ret, struct err *err)
         return err_set(err, ERR_IO, "look at %s: %m", path);
     if (!S_ISREG(st.st_mode))
         return err_set(err, ERR_INVALID, "%s is not a file", path);
-    int code = check_private(path, &st, err);
+    int code = file_check_private(path, &st, err);
     return code < 0 ? code : read_all(a, fd, path, ret, err);
 }

@@ -58,6 +58,18 @@ int file_read(struct arena *a, str path, enum file_type type, size_t max, str *r
     return 0;
 }
 
+int file_check_private(const char *path, const struct stat *st, struct err *err)
+{
+    if (st->st_uid != geteuid())
+        return err_set(err, ERR_INVALID, "%s belongs to user %u, not to user %u who runs this", path,
+                       (unsigned)st->st_uid, (unsigned)geteuid());
+    if (st->st_mode & 077)
+        return err_set(err, ERR_INVALID,
+                       "%s is open to others (mode %04o)\nhint: if nobody else has used it, run \"chmod %s %s\"", path,
+                       (unsigned)(st->st_mode & 07777), S_ISDIR(st->st_mode) ? "700" : "600", path);
+    return 0;
+}
+
 /* ---- Writing. ---- */
 
 static bool write_all(int fd, str text)

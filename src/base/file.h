@@ -11,12 +11,18 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct stat;
+
 enum file_type {
     FILE_REGULAR, /* never waits for a peer, as a pipe would; links are followed */
     FILE_ANY,     /* but a folder */
 };
 
 int file_read(struct arena *a, str path, enum file_type type, size_t max, str *ret, struct err *err);
+
+/* Whether a file or directory that holds secrets is this user's, and no other user may read or write it; else ERR_INVALID. The path
+ * is for the text. */
+int file_check_private(const char *path, const struct stat *st, struct err *err);
 
 /* Mode 0600. The data is on disk and in its place afterwards; that the place itself is on disk needs a sync of the directory… */
 int file_replace(const char *path, str text, struct err *err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/file.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -86,6 +88,25 @@ static int make_dir(const char *dir, struct err *err)
     char *parent = path_in(dir, "..");
     int rc = sync_dir(parent, err);
     free(parent);
+    return rc;
+}
+
+/* Everything that is stored is in these. The directory comes first: nobody else can then exchange the files behind our back. */
+static int check_private(const char *dir, struct err *err)
+{
+    static const char *const files[] = {"data.mdb", "lock.mdb", "lock"};
+    struct stat st;
+    int rc = stat(dir, &st) < 0 ? fail("stat", dir, err) : file_check_private(dir, &st, err);
+    for (size_t i = 0; rc == 0 && i < sizeof files / sizeof *files; i++) {
+        char *path = path_in(dir, files[i]);
+        if (lstat(path, &st) < 0)
+            rc = errno == ENOENT ? 0 : fail("stat", path, err);
+        else if (!S_ISREG(st.st_mode))
+            rc = err_set(err, ERR_INVALID, "%s is not a regular file", path);
+        else
+            rc = file_check_private(path, &st, err);
+        free(path);
+    }
     return rc;
 }
 
@@ -260,6 +281,8 @@ int store_file_open(struct store_file *f, const char *dir, size_t map_bytes, str
     if (f->dir == NULL)
         abort();
     int rc = make_dir(dir, err);
+    if (rc == 0)
+        rc = check_private(dir, err);
     if (rc == 0)
         rc = take_lock(f, err);
     if (rc == 0)

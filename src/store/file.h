@@ -2,7 +2,8 @@
 /* What: the directory on disk: its lock, the LMDB environment in it, and what LMDB's codes mean to us.
  * Owns: the descriptors and the memory map.
  * Threads: opened and closed by the loop; transactions may be begun by any thread (MDB_NOTLS).
- * Errors: ERR_CONFLICT another process has the directory; ERR_INVALID not a store, or of a newer format; ERR_IO. */
+ * Errors: ERR_CONFLICT another process has the directory; ERR_INVALID not a store, of a newer format, or open to
+ *         other users; ERR_IO. */
 #pragma once
 
 #include "store/record.h"

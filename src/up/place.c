@@ -3,6 +3,7 @@
 
 #include "authn/pki.h"
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -69,6 +70,8 @@ int place_data_dir(const char *path, struct err *err)
         return err_set(err, ERR_IO, "read directory %s: %m", path);
     if (contents == CONTENTS_FOREIGN)
         return err_set(err, ERR_INVALID, "%s has other things in it: choose a directory that is empty or new", path);
+    if (contents == CONTENTS_OURS)
+        return file_check_private(path, &st, err);
     if ((st.st_mode & 077) && chmod(path, MODE) < 0)
         return err_set(err, ERR_IO, "close directory %s to others: %m", path);
     return 0;

@@ -336,6 +336,25 @@ def keys_that_others_can_read_are_refused(scratch):
 
 
 @check
+def a_store_that_others_can_use_is_refused(scratch):
+    with Server(scratch) as server:
+        server.ready()
+        assert server.end() == 0
+        store = os.path.join(server.data, 'data.mdb')
+    for path, bad, good in ((store, 0o640, '600'), (store, 0o602, '600'), (server.data, 0o755, '700')):
+        os.chmod(path, bad)
+        with Server(scratch) as server:
+            code, text = server.failed()
+        path = os.path.relpath(path, scratch)
+        assert code == 1 and '%s is open to others (mode %04o)\n' % (path, bad) in text, text
+        assert re.search(r'^hint: .* "chmod %s \S*%s"$' % (good, path), text, re.MULTILINE), text
+        os.chmod(os.path.join(scratch, path), int(good, 8))
+    with Server(scratch) as server:
+        server.ready()
+        assert server.end() == 0
+
+
+@check
 def drains(scratch):
     with Server(scratch) as server:
         server.ready()

@@ -325,14 +325,14 @@ static void test_open_to_others(void **state)
     static const char *const files[] = {"ca.pem", "serving.pem", "admin.pem", "sa.key"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         assert_int_equal(chmod(path_of(&p, files[i]), 0640), 0);
-        str want =
-            str_fmt(&p.arena, "/%s is open to others (mode 0640): say \"chmod 600 %s/%s\", if nobody has used that",
-                    files[i], p.dir, files[i]);
+        str want = str_fmt(
+            &p.arena, "/%s is open to others (mode 0640)\nhint: if nobody else has used it, run \"chmod 600 %s/%s\"",
+            files[i], p.dir, files[i]);
         assert_string_equal(refusal(&p, ERR_INVALID), str_cstr(&p.arena, want));
         assert_int_equal(chmod(path_of(&p, files[i]), 0600), 0);
     }
     assert_int_equal(chmod(p.dir, 0755), 0);
-    assert_non_null(strstr(refusal(&p, ERR_INVALID), " is open to others (mode 0755): say \"chmod 700 "));
+    assert_non_null(strstr(refusal(&p, ERR_INVALID), " is open to others (mode 0755)\nhint: "));
     assert_int_equal(chmod(p.dir, 0700), 0);
     pki_close(open_pki(&p));
     tear_down(&p);

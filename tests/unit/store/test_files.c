@@ -59,6 +59,21 @@ static size_t damage(struct harness *h, const char *text, size_t at)
     return n;
 }
 
+static void expect_open_to_others(struct harness *h, const char *name, mode_t open, mode_t closed)
+{
+    struct err err;
+    assert_int_equal(chmod(name, open), 0);
+    assert_int_equal(open_again(h, &err), ERR_INVALID);
+    const char *want =
+        str_fmt(&h->arena, "%s is open to others (mode %04o)\nhint: if nobody else has used it, run \"chmod %o %s\"",
+                name, (unsigned)open, (unsigned)closed, name)
+            .p;
+    assert_string_equal(err.msg, want);
+    assert_int_equal(mode(name), open); /* it is not for us to say that nobody has looked */
+    assert_int_equal(chmod(name, closed), 0);
+    assert_int_equal(open_again(h, &err), 0);
+}
+
 static void only_the_owner_may_look(void **state)
 {
     struct harness *h = *state;
@@ -73,9 +88,19 @@ static void only_the_owner_may_look(void **state)
     assert_int_equal(mode(path(h, "made/lock")), 0600);
     harness_close(h);
     umask(before);
-    assert_int_equal(chmod(path(h, "made/data.mdb"), 0644), 0);
-    assert_int_equal(open_again(h, &err), 0);
-    assert_int_equal(mode(path(h, "made/data.mdb")), 0600);
+    static const char *const files[] = {"made/data.mdb", "made/lock.mdb", "made/lock"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        expect_open_to_others(h, path(h, files[i]), 0644, 0600);
+        expect_open_to_others(h, path(h, files[i]), 0602, 0600);
+        expect_open_to_others(h, path(h, files[i]), 0620, 0600);
+    }
+    expect_open_to_others(h, path(h, "made"), 0755, 0700);
+    expect_open_to_others(h, path(h, "made"), 0710, 0700);
+    assert_int_equal(rename(path(h, "made/data.mdb"), path(h, "elsewhere")), 0);
+    assert_int_equal(symlink("../elsewhere", path(h, "made/data.mdb")), 0);
+    assert_int_equal(open_again(h, &err), ERR_INVALID);
+    assert_non_null(strstr(err.msg, "made/data.mdb is not a regular file"));
+    (void)unlink(path(h, "elsewhere"));
     (void)unlink(path(h, "made/data.mdb"));
     (void)unlink(path(h, "made/lock.mdb"));
     (void)unlink(path(h, "made/lock"));
