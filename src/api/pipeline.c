@@ -19,6 +19,7 @@
 enum {
     SLOW_NS = 1000000000,    /* requests that took longer than this are worth a line */
     RECHECK_NS = 1000000000, /* credentials have times of expiry: after this they are checked again */
+    LOGGED_MAX = 1024,       /* bytes of one text that a client chose */
 };
 
 /* ---- The life of a request. ---- */
@@ -28,13 +29,22 @@ static int64_t mono(const struct api *api)
     return api->options.clock.mono_ns(api->options.clock.ctx);
 }
 
+static bool is_anonymous(const struct api_request *r)
+{
+    return r->who.user.n == 0 || str_eq(r->who.user, AUTHN_ANONYMOUS);
+}
+
+/* Every request at level debug; without that only those that failed or were slow, and of these not all: peers can cause them. */
 static void note(struct api_request *r, int64_t took)
 {
+    struct api *api = r->api;
     bool is_watch = r->route.verb == VERB_WATCH;
-    enum log_level level = r->status >= 500 || (took > SLOW_NS && !is_watch) ? LOG_WARN : LOG_DEBUG;
-    log_line(r->api->options.log, level, "request", LOG_STR("id", r->id), LOG_STR("method", r->x->method),
-             LOG_STR("path", r->route.path), LOG_STR("user", r->who.user), LOG_INT("status", r->status),
-             LOG_INT("us", took / 1000));
+    bool is_notable = r->status >= 500 || (took > SLOW_NS && !is_watch);
+    struct log_limit *limit = is_anonymous(r) ? &api->log_limits.anonymous : &api->log_limits.request;
+    log_line_limited(
+        api->options.log, is_notable ? limit : NULL, is_notable ? LOG_WARN : LOG_DEBUG, "request", LOG_STR("id", r->id),
+        LOG_STR("method", str_upto(r->x->method, LOGGED_MAX)), LOG_STR("path", str_upto(r->route.path, LOGGED_MAX)),
+        LOG_STR("user", str_upto(r->who.user, LOGGED_MAX)), LOG_INT("status", r->status), LOG_INT("us", took / 1000));
 }
 
 static void gone(struct http_exchange *x)
@@ -94,8 +104,8 @@ static bool identify(struct api_request *r)
             api_warn(r, warning);
         return true;
     }
-    log_line(r->api->options.log, LOG_INFO, "credential refused", LOG_STR("id", r->id), LOG_STR("remote", r->x->remote),
-             LOG_STR("reason", str_of(err.msg)));
+    log_line_limited(r->api->options.log, &r->api->log_limits.credential, LOG_INFO, "credential refused",
+                     LOG_STR("id", r->id), LOG_STR("remote", r->x->remote), LOG_STR("reason", str_of(err.msg)));
     struct json status = status_unauthorized(r->arena);
     api_refuse(r, &status);
     return false;

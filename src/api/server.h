@@ -47,6 +47,11 @@ struct api {
     struct write *crd_writes;   /* write_crd.c: writes of CRDs on their way to the store, or waiting for each other */
     struct loopback *loopbacks; /* loopback.c: calls that stream */
     struct loopback_transport *transports; /* loopback_client.c: of clients within the process */
+    struct {
+        struct log_limit credential;         /* "credential refused" */
+        struct log_limit anonymous, request; /* "request": of peers without a credential, and of all others */
+        struct log_limit storage;            /* "cannot store" */
+    } log_limits;
     bool is_ready, is_draining;
     size_t n_requests; /* at work */
 };

@@ -172,8 +172,9 @@ static bool has_patience(struct write *w)
 static struct json store_trouble(struct write *w, const struct store_result *result)
 {
     struct err err;
-    log_line(w->api->options.log, LOG_ERROR, "cannot store", LOG_STR("id", w->r->id),
-             LOG_STR("error", str_of(result->message ? result->message : "no reason given")));
+    log_line_limited(w->api->options.log, &w->api->log_limits.storage, LOG_ERROR, "cannot store",
+                     LOG_STR("id", w->r->id),
+                     LOG_STR("error", str_of(result->message ? result->message : "no reason given")));
     err_set(&err, (enum err_code)result->code, "%s",
             result->code == ERR_NO_SPACE ? "the server has no space left to store this"
                                          : "the server cannot store this");

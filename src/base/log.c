@@ -47,6 +47,42 @@ void log_write(const struct log *l, enum log_level level, const char *msg, const
     l->write(l->ctx, buf_str(&b));
 }
 
+static bool limit_allows(struct log_limit *limit, int64_t now)
+{
+    int64_t paid = (now - limit->since) / LOG_INTERVAL_NS;
+    if (paid >= limit->n) {
+        limit->n = 0;
+        limit->since = now;
+    } else if (paid > 0) {
+        limit->n -= (unsigned)paid;
+        limit->since += paid * LOG_INTERVAL_NS;
+    }
+    if (limit->n == LOG_BURST)
+        return false;
+    limit->n++;
+    return true;
+}
+
+void log_write_limited(const struct log *l, struct log_limit *limit, enum log_level level, const char *msg,
+                       const struct log_field *fields, size_t n)
+{
+    if (limit == NULL || level < l->level) {
+        log_write(l, level, msg, fields, n);
+        return;
+    }
+    if (!limit_allows(limit, l->clock.mono_ns(l->clock.ctx))) {
+        limit->suppressed++;
+        return;
+    }
+    struct arena scratch ARENA_SCOPE = {0};
+    struct log_field *all = ARENA_ARRAY(&scratch, struct log_field, n + 1);
+    for (size_t i = 0; i < n; i++)
+        all[i] = fields[i];
+    all[n] = LOG_INT("suppressed", limit->suppressed);
+    log_write(l, level, msg, all, limit->suppressed ? n + 1 : n);
+    limit->suppressed = 0;
+}
+
 static void write_stderr(void *ctx, str line)
 {
     (void)ctx;

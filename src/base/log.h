@@ -33,5 +33,22 @@ struct log_field {
               sizeof((const struct log_field[]){{0}, ##__VA_ARGS__}) / sizeof(struct log_field) - 1)
 
 void log_write(const struct log *l, enum log_level level, const char *msg, const struct log_field *fields, size_t n);
+/* Bounds how many lines of one kind are written: LOG_BURST at once, then one every LOG_INTERVAL_NS. The next line after some were
+ * left out says how many: suppressed=123. For lines that a peer can cause. Zero-initialise; one thread at a time. */
+enum { LOG_BURST = 20, LOG_INTERVAL_NS = 1000000000 };
+
+struct log_limit {
+    int64_t since; /* monotonic: up to here lines have been paid for */
+    unsigned n;    /* lines written that are not paid for yet */
+    int64_t suppressed;
+};
+
+/* log_line with a limit; NULL: none. Lines below the level are not counted. */
+#define log_line_limited(l, limit, lvl, msg, ...)                                                     \
+    log_write_limited((l), (limit), (lvl), (msg), (const struct log_field[]){{0}, ##__VA_ARGS__} + 1, \
+                      sizeof((const struct log_field[]){{0}, ##__VA_ARGS__}) / sizeof(struct log_field) - 1)
+
+void log_write_limited(const struct log *l, struct log_limit *limit, enum log_level level, const char *msg,
+                       const struct log_field *fields, size_t n);
 /* A log to standard error. */
 struct log log_to_stderr(enum log_level level);

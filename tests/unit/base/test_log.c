@@ -85,12 +85,62 @@ static void lines_below_the_level_are_not_made(void **state)
     buf_done(&s.text);
 }
 
+static void count_lines(struct sink *s, struct log *l, struct log_limit *limit, int n, int want)
+{
+    s->lines = 0;
+    for (int i = 0; i < n; i++)
+        log_line_limited(l, limit, LOG_WARN, "again", LOG_INT("i", i));
+    assert_int_equal(s->lines, want);
+}
+
+static void a_limit_bounds_lines_and_counts_the_rest(void **state)
+{
+    struct sink s = {0};
+    struct clock_fake time = noon;
+    struct log l = {.level = LOG_INFO, .clock = clock_of_fake(&time), .write = keep, .ctx = &s};
+    struct log_limit limit = {0}, other = {0};
+    count_lines(&s, &l, &limit, LOG_BURST, LOG_BURST);
+    assert_true(str_find(buf_str(&s.text), S("suppressed")) < 0);
+    count_lines(&s, &l, &limit, 1000, 0);
+    clock_fake_advance(&time, LOG_INTERVAL_NS - 1);
+    count_lines(&s, &l, &limit, 5, 0);
+    count_lines(&s, &l, &other, 1, 1); /* each kind of line has its own */
+    buf_done(&s.text);
+    clock_fake_advance(&time, 1);
+    s.lines = 0;
+    log_line_limited(&l, &limit, LOG_WARN, "again", LOG_STR("a", S("b")));
+    assert_line(&s, S("time=2026-11-15T21:22:24.456Z level=warn msg=again a=b suppressed=1005\n"));
+    count_lines(&s, &l, &limit, 1, 0);
+    clock_fake_advance(&time, 3 * (int64_t)LOG_INTERVAL_NS); /* what was not used adds up… */
+    count_lines(&s, &l, &limit, 10, 3);
+    clock_fake_advance(&time, 1000 * (int64_t)LOG_INTERVAL_NS); /* …to a burst at most */
+    count_lines(&s, &l, &limit, 1000, LOG_BURST);
+    buf_done(&s.text);
+}
+
+static void lines_below_the_level_use_up_no_limit(void **state)
+{
+    struct sink s = {0};
+    struct log l = log_to(&s, LOG_ERROR);
+    struct log_limit limit = {0};
+    count_lines(&s, &l, &limit, 1000, 0);
+    l.level = LOG_INFO;
+    count_lines(&s, &l, &limit, LOG_BURST, LOG_BURST);
+    count_lines(&s, &l, NULL, 1000, 1000);
+    assert_true(str_find(buf_str(&s.text), S("suppressed")) < 0);
+    buf_done(&s.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line_has_time_level_and_message),    cmocka_unit_test(fields_follow_in_order),
-        cmocka_unit_test(values_are_quoted_when_needed),      cmocka_unit_test(line_breaks_cannot_be_smuggled_in),
+        cmocka_unit_test(line_has_time_level_and_message),
+        cmocka_unit_test(fields_follow_in_order),
+        cmocka_unit_test(values_are_quoted_when_needed),
+        cmocka_unit_test(line_breaks_cannot_be_smuggled_in),
         cmocka_unit_test(lines_below_the_level_are_not_made),
+        cmocka_unit_test(a_limit_bounds_lines_and_counts_the_rest),
+        cmocka_unit_test(lines_below_the_level_use_up_no_limit),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }
