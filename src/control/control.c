@@ -53,7 +53,7 @@ struct control {
     struct shared *informers, *dropped;
     struct member *members, **members_end;
     struct owned *owned; /* the last first */
-    size_t at_work;      /* controllers with threads */
+    size_t at_work;      /* controllers that are started and have not ended */
     struct listener *listeners;
     size_t n_listeners;
     struct loop_work finish; /* deferred */
@@ -306,7 +306,8 @@ static void stop_all(struct control *c)
     for (struct shared *s = c->informers; s; s = s->next)
         informer_stop(s->informer);
     for (struct member *m = c->members; m; m = m->next)
-        (void)controller_stop(m->controller);
+        if (!controller_stop(m->controller) && m->is_started)
+            c->at_work--; /* it has no thread to wait for */
 }
 
 void control_stop(struct control *c, void (*stopped)(void *ctx), void *ctx)

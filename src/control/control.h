@@ -10,7 +10,7 @@
  *                           (loop thread)                              sequential code, may wait
  *
  * The workers of a controller begin when the informers it was told of are synced: a reconcile never meets an empty cache that
- * only looks empty. */
+ * only looks empty. A worker thread is started when a key waits for it and ends when it was not needed for a few seconds. */
 #pragma once
 
 #include "base/log.h"
@@ -72,7 +72,7 @@ struct reconcile {
 struct controller_options {
     const char *name; /* for logs, metrics and the names of threads: "aggregation"; must live as long */
     struct client *client;
-    unsigned workers;        /* threads; 0: 2 */
+    unsigned workers;        /* most threads at a time; 0: 2 */
     int64_t longest_wait_ns; /* after failures in a row; 0: 5 minutes */
     int (*reconcile)(void *ctx, struct reconcile *r, struct err *err);
     void *ctx;

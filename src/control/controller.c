@@ -2,6 +2,7 @@
 #include "control/controller.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -10,6 +11,13 @@
 
 #include "control/queue.h"
 
+/*
+ *   keys wait, none is free ─► on_short: starts threads ─► visits ─► not needed for SURPLUS_NS: dismissed ─► on_left: joins
+ *                                   │ the system refuses
+ *                                   └──► tried again after REFUSED_NS
+ *
+ * The loop thread alone starts and joins threads, so the table of workers needs no lock.
+ */
 enum {
     WORKERS = 2,
     ARENA_KEPT = 256 * 1024, /* bytes that a worker keeps from one visit to the next */
@@ -22,25 +30,33 @@ enum {
 #endif
 };
 
+#define SURPLUS_NS INT64_C(5000000000)
+#define REFUSED_NS INT64_C(1000000000)
+
 struct worker {
     struct loop_work left; /* first member; posted as the last thing its thread does */
     struct controller *k;
     pthread_t thread;
     struct arena arena;
-    unsigned number;
+    bool is_started; /* and not yet joined */
 };
 
 struct controller {
     struct controller_host host;
     struct controller_options options;
     struct queue *queue;
-    struct worker *workers;
-    unsigned n_workers; /* threads not yet joined */
+    struct worker *workers;  /* as many as there may be; NULL before controller_start */
+    size_t n_workers;        /* of them started */
+    struct loop_timer timer; /* set while there are workers or the system refuses to start them */
+    bool is_refused;         /* the system did not start a thread; tried again when the timer fires */
     atomic_bool is_stopping;
     pthread_mutex_t lock; /* of what follows */
     uint64_t results[METRICS_RESULTS];
     struct histogram times;
 };
+
+static void on_short(void *ctx);
+static void on_timer(void *ctx);
 
 struct controller *controller_new(const struct controller_host *host, const struct controller_options *options)
 {
@@ -54,7 +70,10 @@ struct controller *controller_new(const struct controller_host *host, const stru
     k->queue = queue_new(&(struct queue_options){.loop = host->options->loop,
                                                  .clock = host->options->clock,
                                                  .random = host->options->random,
-                                                 .max_ns = options->longest_wait_ns});
+                                                 .max_ns = options->longest_wait_ns,
+                                                 .short_of_workers = on_short,
+                                                 .ctx = k});
+    k->timer = (struct loop_timer){.fn = on_timer, .ctx = k};
     k->times = metrics_times();
     pthread_mutex_init(&k->lock, NULL);
     return k;
@@ -63,6 +82,7 @@ struct controller *controller_new(const struct controller_host *host, const stru
 void controller_free(struct controller *k)
 {
     assert(k->n_workers == 0);
+    loop_timer_cancel(k->host.options->loop, &k->timer);
     queue_free(k->queue);
     pthread_mutex_destroy(&k->lock);
     free(k->workers);
@@ -162,15 +182,6 @@ static void *work(void *arg)
 
 /* ---- Threads. ---- */
 
-static void on_left(struct loop_work *left)
-{
-    struct worker *w = (struct worker *)left;
-    struct controller *k = w->k;
-    pthread_join(w->thread, NULL);
-    if (--k->n_workers == 0)
-        k->host.ended(k->host.ctx);
-}
-
 /* Signals are for the main thread, but those that tell of a bug in the thread itself. */
 static void block_signals(pthread_attr_t *attr)
 {
@@ -185,35 +196,117 @@ static void block_signals(pthread_attr_t *attr)
 static void name_thread(const struct worker *w)
 {
     char name[16]; /* all the kernel keeps: the end of a long name goes, the number stays */
-    (void)snprintf(name, sizeof name, "%.10s/%u", w->k->options.name, w->number % 1000);
+    (void)snprintf(name, sizeof name, "%.10s/%u", w->k->options.name, (unsigned)(w - w->k->workers) % 1000);
     (void)pthread_setname_np(w->thread, name);
+}
+
+/* 0 or an errno. */
+static int start_thread(struct worker *w)
+{
+    pthread_attr_t attr;
+    if (pthread_attr_init(&attr) != 0)
+        abort();
+    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    block_signals(&attr);
+    int code = pthread_create(&w->thread, &attr, work, w);
+    (void)pthread_attr_destroy(&attr);
+    if (code)
+        return code;
+    name_thread(w);
+    w->is_started = true;
+    w->k->n_workers++;
+    return 0;
+}
+
+static struct worker *free_worker(struct controller *k)
+{
+    struct worker *w = k->workers;
+    while (w->is_started)
+        w++;
+    return w;
+}
+
+/* The keys stay in the queue: workers that exist take them, and one more is tried later. */
+static void put_off_workers(struct controller *k, size_t n, int code)
+{
+    char why[128];
+    errno = code;
+    (void)snprintf(why, sizeof why, "%m");
+    if (!k->is_refused)
+        log_line(k->host.options->log, LOG_ERROR, "cannot start a worker thread, trying again every second",
+                 LOG_STR("controller", str_of(k->options.name)), LOG_STR("error", str_of(why)),
+                 LOG_INT("workers", (int64_t)k->n_workers));
+    k->is_refused = true;
+    for (size_t i = 0; i < n; i++)
+        queue_leave(k->queue);
+    loop_timer_set(k->host.options->loop, &k->timer, REFUSED_NS);
+}
+
+static void start_workers(struct controller *k)
+{
+    size_t n = queue_hire(k->queue);
+    if (n && k->n_workers == 0)
+        loop_timer_set(k->host.options->loop, &k->timer, SURPLUS_NS);
+    for (; n; n--) {
+        int code = start_thread(free_worker(k));
+        if (code) {
+            put_off_workers(k, n, code);
+            return;
+        }
+    }
+    k->is_refused = false;
+}
+
+static void on_short(void *ctx)
+{
+    struct controller *k = ctx;
+    if (!k->is_refused)
+        start_workers(k);
+}
+
+static void on_timer(void *ctx)
+{
+    struct controller *k = ctx;
+    queue_dismiss(k->queue);
+    start_workers(k);
+    if (k->n_workers && !k->is_refused)
+        loop_timer_set(k->host.options->loop, &k->timer, SURPLUS_NS);
+}
+
+static void on_left(struct loop_work *left)
+{
+    struct worker *w = (struct worker *)left;
+    struct controller *k = w->k;
+    pthread_join(w->thread, NULL);
+    w->is_started = false;
+    k->n_workers--;
+    queue_leave(k->queue);
+    on_short(k);
+    if (k->n_workers || k->is_refused)
+        return;
+    loop_timer_cancel(k->host.options->loop, &k->timer);
+    if (atomic_load_explicit(&k->is_stopping, memory_order_relaxed))
+        k->host.ended(k->host.ctx);
 }
 
 void controller_start(struct controller *k)
 {
-    pthread_attr_t attr;
-    unsigned n = k->options.workers;
     assert(k->workers == NULL);
-    k->workers = calloc(n, sizeof *k->workers);
-    if (k->workers == NULL || pthread_attr_init(&attr) != 0)
+    k->workers = calloc(k->options.workers, sizeof *k->workers);
+    if (k->workers == NULL)
         abort();
-    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
-    block_signals(&attr);
-    k->n_workers = n;
-    for (unsigned i = 0; i < n; i++) {
-        struct worker *w = &k->workers[i];
-        *w = (struct worker){.left = {.fn = on_left}, .k = k, .number = i};
-        if (pthread_create(&w->thread, &attr, work, w) != 0)
-            abort(); /* as when there is no memory: a controller without its workers looks alive and is not */
-        name_thread(w);
-    }
-    (void)pthread_attr_destroy(&attr);
+    for (unsigned i = 0; i < k->options.workers; i++)
+        k->workers[i] = (struct worker){.left = {.fn = on_left}, .k = k};
+    queue_staff(k->queue, k->options.workers);
+    start_workers(k);
 }
 
 bool controller_stop(struct controller *k)
 {
     atomic_store_explicit(&k->is_stopping, true, memory_order_release);
     queue_close(k->queue);
+    loop_timer_cancel(k->host.options->loop, &k->timer);
+    k->is_refused = false;
     return k->n_workers > 0;
 }
 

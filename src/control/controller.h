@@ -15,11 +15,11 @@ struct controller_host {
 };
 
 struct controller *controller_new(const struct controller_host *host, const struct controller_options *options);
-/* Its threads have ended, or were never started. */
+/* Not started, or stopped and its threads have ended. */
 void controller_free(struct controller *k);
-/* Starts the threads. */
+/* From now on threads are started when keys wait, up to options.workers, and end when they are not needed any more. */
 void controller_start(struct controller *k);
-/* Closes the queue. True: threads are at work, and ended is going to be called. */
+/* Closes the queue. True: there are threads, and ended is going to be called. False: there are none, and it is not. */
 bool controller_stop(struct controller *k);
 /* A copy of what was counted. */
 struct metrics_controller controller_figures(struct controller *k);

@@ -104,7 +104,7 @@ static const struct family {
     {"controller_runtime_reconcile_errors_total", "counter", "controller", "Visits that failed.", errors},
     {"controller_runtime_reconcile_time_seconds", "histogram", "controller", "How long visits took.", times},
     {"controller_runtime_active_workers", "gauge", "controller", "Workers that visit a key.", active},
-    {"controller_runtime_max_concurrent_reconciles", "gauge", "controller", "Workers there are.", workers},
+    {"controller_runtime_max_concurrent_reconciles", "gauge", "controller", "Most workers at a time.", workers},
 };
 
 void metrics_write_controllers(struct buf *b, const struct metrics_controller *p, size_t n)

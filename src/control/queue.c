@@ -4,7 +4,8 @@
  *
  *     queue_add_after ─► backlog, due earlier than armed_at ─► loop_post ─► on_posted: sets the timer ─► on_timer: wakes
  *
- * One piece of posted work is enough however many come: what it does depends on the backlog alone.
+ * One piece of posted work is enough however many come: what it does depends on the backlog alone. The same work asks for workers
+ * when more keys are waiting or at work than there are workers.
  */
 #include "control/queue.h"
 
@@ -21,11 +22,75 @@ struct queue {
     pthread_cond_t some; /* wait, or the queue is closed */
     struct backlog backlog;
     bool is_closed;
-    bool is_posted;   /* the timer is going to be looked at */
+    bool is_posted;   /* on_posted is going to run */
     int64_t armed_at; /* what the timer is set to; INT64_MAX: not set */
     struct loop_timer timer;
     struct loop_work posted;
+    void (*short_of_workers)(void *ctx);
+    void *ctx;
+    size_t max_workers, n_workers;
+    size_t peak;      /* highest demand since the last queue_dismiss */
+    size_t dismissed; /* workers that are to leave as soon as no key is waiting */
 };
+
+/* ---- Workers. ---- */
+
+/* How many workers would be busy if there were no limit. */
+static size_t worker_demand(const struct queue *q)
+{
+    return q->backlog.waiting.n + q->backlog.at_work.n;
+}
+
+static bool is_short_of_workers(const struct queue *q)
+{
+    return !q->is_closed && q->n_workers < q->max_workers && worker_demand(q) > q->n_workers;
+}
+
+static void note_demand(struct queue *q)
+{
+    size_t demand = worker_demand(q);
+    if (demand > q->peak)
+        q->peak = demand;
+}
+
+void queue_staff(struct queue *q, size_t max)
+{
+    pthread_mutex_lock(&q->lock);
+    q->max_workers = max;
+    pthread_mutex_unlock(&q->lock);
+}
+
+size_t queue_hire(struct queue *q)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&q->lock);
+    if (is_short_of_workers(q)) {
+        size_t demand = worker_demand(q);
+        n = (demand < q->max_workers ? demand : q->max_workers) - q->n_workers;
+        q->n_workers += n;
+        q->dismissed = 0;
+    }
+    pthread_mutex_unlock(&q->lock);
+    return n;
+}
+
+void queue_leave(struct queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->n_workers--;
+    pthread_mutex_unlock(&q->lock);
+}
+
+void queue_dismiss(struct queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    note_demand(q);
+    q->dismissed = q->n_workers > q->peak ? q->n_workers - q->peak : 0;
+    q->peak = worker_demand(q);
+    if (q->dismissed)
+        pthread_cond_broadcast(&q->some);
+    pthread_mutex_unlock(&q->lock);
+}
 
 /* ---- The timer, on the loop's thread. ---- */
 
@@ -44,7 +109,10 @@ static void on_posted(struct loop_work *w)
     pthread_mutex_lock(&q->lock);
     q->is_posted = false;
     arm(q);
+    bool is_short = is_short_of_workers(q);
     pthread_mutex_unlock(&q->lock);
+    if (is_short)
+        q->short_of_workers(q->ctx);
 }
 
 static void on_timer(void *ctx)
@@ -58,7 +126,11 @@ static void on_timer(void *ctx)
         pthread_cond_broadcast(&q->some);
     if (!q->is_closed)
         arm(q);
+    note_demand(q);
+    bool is_short = is_short_of_workers(q);
     pthread_mutex_unlock(&q->lock);
+    if (is_short)
+        q->short_of_workers(q->ctx);
 }
 
 /* ---- Making and ending. ---- */
@@ -73,6 +145,8 @@ struct queue *queue_new(const struct queue_options *options)
     q->armed_at = INT64_MAX;
     q->timer = (struct loop_timer){.fn = on_timer, .ctx = q};
     q->posted = (struct loop_work){.fn = on_posted};
+    q->short_of_workers = options->short_of_workers;
+    q->ctx = options->ctx;
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->some, NULL);
     backlog_init(&q->backlog, options->base_ns ? options->base_ns : BASE_NS, options->max_ns ? options->max_ns : MAX_NS,
@@ -110,7 +184,10 @@ static int64_t enter(struct queue *q)
 
 static void leave(struct queue *q, bool one_more)
 {
-    bool post = !q->is_posted && !q->is_closed && backlog_next(&q->backlog) < q->armed_at;
+    if (one_more)
+        note_demand(q);
+    bool is_short = one_more && is_short_of_workers(q);
+    bool post = !q->is_posted && !q->is_closed && (is_short || backlog_next(&q->backlog) < q->armed_at);
     if (post)
         q->is_posted = true;
     pthread_mutex_unlock(&q->lock);
@@ -164,9 +241,11 @@ uint32_t queue_failures(struct queue *q, str key)
 bool queue_take(struct queue *q, str *ret_key)
 {
     pthread_mutex_lock(&q->lock);
-    while (!q->is_closed && q->backlog.waiting.n == 0)
+    while (!q->is_closed && q->backlog.waiting.n == 0 && q->dismissed == 0)
         pthread_cond_wait(&q->some, &q->lock);
     bool taken = !q->is_closed && backlog_take(&q->backlog, q->clock.mono_ns(q->clock.ctx), ret_key);
+    if (!taken && q->dismissed)
+        q->dismissed--;
     pthread_mutex_unlock(&q->lock);
     return taken;
 }
