@@ -5,8 +5,9 @@
 #include "load.h"
 
 #include <stdio.h>
+#include <time.h>
 
-enum { ROUNDS = 9, OBJECTS = 10000 };
+enum { ROUNDS = 9, OBJECTS = 10000, IDLE_SECONDS = 12 };
 
 static void create(void *ctx, size_t i, struct arena *a, struct question *ret)
 {
@@ -49,6 +50,22 @@ static void cold(const char *binary)
     row_print("  of it its own, the rest is mapped files and libraries", bench_median(anon, ROUNDS), "MB", "");
 }
 
+/* Long enough after the start for threads that are not needed to end. */
+static void idle(const char *binary)
+{
+    const struct timespec pause = {.tv_sec = IDLE_SECONDS};
+    struct server s;
+    server_init(&s, binary);
+    server_start(&s);
+    nanosleep(&pause, NULL);
+    struct server_memory m = server_memory(&s);
+    double threads = (double)server_threads(&s);
+    server_done(&s);
+    row_print("threads of an idle server, 12 s after its start", threads, "", "(< 16)");
+    row_print("  memory then, resident", (m.anon + m.file) / 1e6, "MB", "(< 20)");
+    row_print("  of it its own", m.anon / 1e6, "MB", "");
+}
+
 static void warm(const char *binary, void (*make)(void *, size_t, struct arena *, struct question *), const char *what,
                  const char *target)
 {
@@ -72,6 +89,7 @@ static void warm(const char *binary, void (*make)(void *, size_t, struct arena *
 void rows_start(const char *binary)
 {
     cold(binary);
+    idle(binary);
     warm(binary, create, "warm start with 10,000 ConfigMaps", "(< 100)");
     warm(binary, create_binding, "warm start with 10,000 RoleBindings", "(< 100)");
 }

@@ -261,6 +261,14 @@ struct server_memory server_memory(const struct server *s)
     return memory_of(s->pid);
 }
 
+size_t server_threads(const struct server *s)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    uint64_t n = 0;
+    bench_must(str_to_uint64(field(status_of(&scratch, s->pid), S("Threads")), &n), "threads");
+    return n;
+}
+
 double server_peak(const struct server *s)
 {
     struct arena scratch ARENA_SCOPE = {0};
