@@ -256,7 +256,18 @@ static void format_server(struct api *api, struct buf *b)
     add_number(b, "reeve_connections", "gauge", "Connections open.", (double)s.connections);
     add_number(b, "reeve_connections_accepted_total", "counter", "Connections accepted.", (double)s.accepted);
     add_number(b, "reeve_connections_refused_total", "counter", "Connections refused for limits.", (double)s.refused);
+    add_number(b, "reeve_connections_evicted_total", "counter", "Connections closed to make place for others.",
+               (double)s.evicted);
+    add_number(b, "reeve_request_head_bytes", "gauge", "Bytes of heads of requests at work.", (double)s.head_bytes);
     add_number(b, "reeve_request_body_bytes", "gauge", "Bytes of bodies of requests at work.", (double)s.body_bytes);
+    add_number(b, "reeve_response_held_bytes", "gauge", "Bytes of responses that clients have not taken.",
+               (double)s.answer_bytes);
+    add_number(b, "reeve_unauthenticated_connections", "gauge", "Connections of clients that are not authenticated.",
+               (double)s.unknown_connections);
+    add_number(b, "reeve_unauthenticated_bytes", "gauge", "Bytes of requests and responses of those clients.",
+               (double)s.unknown_bytes);
+    add_number(b, "reeve_memory_returned_total", "counter", "Times that memory was returned to the system.",
+               (double)s.trims);
 }
 
 /* The first two numbers of statm: pages of address space, and those of them in memory. */

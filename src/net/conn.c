@@ -200,6 +200,7 @@ void conn_die(struct conn *c, const struct err *why)
         *c->why = *why;
     }
     conn_set_idle(c, false);
+    conn_wait_handshake(c, false);
     /* What is pending will not come: a reset says so. But an alert of a failed handshake should get through. */
     close_socket(c, conn_pending(c) > 0 || (why && c->state != CONN_SHAKING));
     c->state = CONN_DEAD;
@@ -238,6 +239,7 @@ static void on_work(struct loop_work *w)
 {
     struct conn_host *h = (struct conn_host *)((char *)w - offsetof(struct conn_host, work));
     h->is_work_queued = false;
+    h->shakes = 0;
     for (size_t n = h->dirty.n; n > 0 && h->dirty.first; n--) {
         struct conn *c = list_take(&h->dirty, IN_DIRTY);
         c->is_dirty = false;

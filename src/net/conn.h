@@ -66,6 +66,8 @@ struct conn_host {
     struct conn_list dirty; /* to be served at the end of this turn */
     struct loop_work work;
     bool is_work_queued;
+    unsigned shakes;       /* steps of handshakes since `dirty` was served last */
+    size_t shakes_waiting; /* connections whose handshake waits for its turn */
     struct buf pool[CONN_POOL];
     size_t n_pool;
 };

@@ -8,6 +8,7 @@
 enum {
     OUTPUT_STEP = 64 << 10,  /* asked of the user at a time */
     READ_BUDGET = 256 << 10, /* then it is the others' turn */
+    SHAKES_MAX = 4,          /* steps of handshakes in one turn of the loop */
 };
 #define LINGER_NS (2 * INT64_C(1000000000))
 
@@ -212,10 +213,30 @@ static void answer_plain_http(struct conn *c)
     say_goodbye(c);
 }
 
+void conn_wait_handshake(struct conn *c, bool is_waiting)
+{
+    if (c->is_waiting == is_waiting)
+        return;
+    c->is_waiting = is_waiting;
+    if (is_waiting)
+        c->host->shakes_waiting++;
+    else
+        c->host->shakes_waiting--;
+}
+
+/* Signatures take a third of a millisecond each: a crowd of newcomers waits in line, and requests are served between them. */
 static void serve_handshake(struct conn *c)
 {
     struct err err;
+    if (c->tls && c->host->shakes >= SHAKES_MAX) {
+        conn_wait_handshake(c, true);
+        conn_mark_dirty(c);
+        return;
+    }
+    conn_wait_handshake(c, false);
     int rc = c->tls ? tls_link_handshake(c->tls, &err) : 0;
+    if (c->tls && tls_link_has_read(c->tls))
+        c->host->shakes++;
     if (rc == TLS_AGAIN)
         return;
     if (rc < 0) {

@@ -42,6 +42,7 @@ struct conn {
     bool is_hung_up;    /* the loop said so */
     bool is_ended;      /* the end was read, or concluded */
     bool is_user_timed; /* the user's timer means something */
+    bool is_waiting;    /* for the turn of its handshake */
     struct err *why;
     char remote[64];
 };
@@ -64,6 +65,8 @@ void conn_give_back(struct conn_host *h, struct buf *b);
 void conn_close_up(struct buf *b, size_t *at);
 
 /* ---- conn_io.c. ---- */
+
+void conn_wait_handshake(struct conn *c, bool is_waiting);
 
 /* Does all there is to do without waiting. */
 void conn_serve(struct conn *c);

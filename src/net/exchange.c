@@ -6,13 +6,17 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct exchange *exchange_new(struct http_server *s, struct conn *c, const struct http_carrier *carrier, size_t size)
+#define SECOND INT64_C(1000000000)
+
+struct exchange *exchange_new(struct account *a, struct conn *c, const struct http_carrier *carrier, size_t size)
 {
+    struct http_server *s = a->server;
     assert(size >= sizeof(struct exchange));
     struct exchange *e = calloc(1, size);
     if (e == NULL)
         abort();
     e->server = s;
+    e->account = a;
     e->x.carrier = carrier;
     e->x.peer = conn_peer(c);
     e->x.remote = conn_remote(c);
@@ -26,15 +30,9 @@ struct exchange *exchange_new(struct http_server *s, struct conn *c, const struc
 
 /* ---- What requests may hold together. ---- */
 
-static bool has_room(const struct http_server *s, size_t n)
-{
-    size_t held = s->stats.body_bytes + s->stats.head_bytes;
-    return held < s->limits.bodies_bytes && n <= s->limits.bodies_bytes - held;
-}
-
 bool exchange_head_add(struct exchange *e, size_t n)
 {
-    if (!has_room(e->server, n))
+    if (!account_take_request(e->account, n))
         return false;
     e->head += n;
     e->server->stats.head_bytes += n;
@@ -43,29 +41,49 @@ bool exchange_head_add(struct exchange *e, size_t n)
 
 static void drop_head(struct exchange *e)
 {
-    if (e->server)
+    if (e->server && e->head) {
         e->server->stats.head_bytes -= e->head;
+        account_give_request(e->account, e->head);
+    }
     e->head = 0;
 }
 
 static void drop_body(struct exchange *e)
 {
     buf_done(&e->body);
-    if (e->server)
+    if (e->server && e->charged) {
         e->server->stats.body_bytes -= e->charged;
+        account_give_request(e->account, e->charged);
+    }
     e->charged = 0;
+}
+
+size_t exchange_body_limit(const struct exchange *e)
+{
+    const struct http_limits *l = &e->server->limits;
+    size_t unknown = l->unknown_bytes / 2;
+    return e->account->is_known || l->body_bytes < unknown ? l->body_bytes : unknown;
+}
+
+int64_t exchange_body_deadline(const struct exchange *e, int64_t now)
+{
+    const struct http_limits *l = &e->server->limits;
+    int64_t at = now + l->body_ns, whole = e->body_since + l->body_all_ns;
+    int64_t due = e->body_since + l->body_grace_ns + (int64_t)(e->body.n / l->body_rate) * SECOND;
+    at = whole < at ? whole : at;
+    return due < at ? due : at;
 }
 
 enum exchange_body exchange_body_add(struct exchange *e, str bytes)
 {
     struct http_server *s = e->server;
-    if (e->x.is_too_large || bytes.n > s->limits.body_bytes - e->body.n) {
+    if (e->x.is_too_large || bytes.n > exchange_body_limit(e) - e->body.n) {
         e->x.is_too_large = true;
         drop_body(e);
         return BODY_TOO_LARGE;
     }
     /* Charged is what has come, not what was announced: announcing costs a peer nothing. */
-    if (!has_room(s, bytes.n)) {
+    if (!account_take_request(e->account, bytes.n)) {
         drop_body(e);
         return BODY_NO_ROOM;
     }
@@ -80,10 +98,14 @@ enum exchange_body exchange_body_add(struct exchange *e, str bytes)
 bool exchange_head(struct exchange *e)
 {
     struct http_server *s = e->server;
+    struct account *a = e->account; /* of the connection, whatever becomes of the exchange */
     e->is_head_seen = true;
+    e->body_since = loop_now(s->loop);
     s->stats.requests++;
     if (s->head)
         s->head(s->ctx, &e->x);
+    if (e->x.is_known)
+        account_set_known(a);
     return !e->is_answered;
 }
 
@@ -138,22 +160,36 @@ static void lose(struct exchange *e)
     e->x.is_lost = true;
     e->x.peer = &nobody; /* fails closed, should anybody still ask */
     e->x.remote = str_dup(&e->x.arena, e->x.remote);
+    if (e->server == NULL)
+        return;
+    account_give_request(e->account, e->head + e->charged);
+    e->account = &e->server->orphans;
+    e->account->requests += e->head + e->charged;
+    e->server->accounts.known_requests += e->head + e->charged; /* whether there is room or not */
+}
+
+static void release(struct exchange *e)
+{
+    if (e->is_released)
+        return;
+    e->is_released = true;
+    if (e->x.gone)
+        e->x.gone(&e->x);
+    drop_body(e);
+    drop_head(e);
+    arena_done(&e->x.arena);
 }
 
 void exchange_finish(struct exchange *e)
 {
     struct http_server *s = e->server;
-    if (e->x.gone)
-        e->x.gone(&e->x);
-    drop_body(e);
-    drop_head(e);
+    release(e);
     if (s && s->exchanges == e)
         s->exchanges = e->next;
     if (e->prev)
         e->prev->next = e->next;
     if (e->next)
         e->next->prev = e->prev;
-    arena_done(&e->x.arena);
     free(e);
     if (s) {
         s->stats.exchanges--;
@@ -163,7 +199,26 @@ void exchange_finish(struct exchange *e)
 
 static void finish(struct loop_work *w)
 {
-    exchange_finish((struct exchange *)((char *)w - offsetof(struct exchange, finish)));
+    struct exchange *e = (struct exchange *)((char *)w - offsetof(struct exchange, finish));
+    e->is_release_queued = false;
+    if (e->is_ended)
+        exchange_finish(e);
+    else
+        release(e);
+}
+
+static void queue_release(struct exchange *e)
+{
+    if (e->is_release_queued)
+        return;
+    e->is_release_queued = true;
+    e->finish.fn = finish;
+    loop_defer(e->server->loop, &e->finish);
+}
+
+void exchange_answered(struct exchange *e)
+{
+    queue_release(e);
 }
 
 void exchange_end(struct exchange *e)
@@ -171,13 +226,12 @@ void exchange_end(struct exchange *e)
     if (e->is_ended)
         return;
     e->is_ended = true;
-    if (e->server == NULL) {
+    if (e->server == NULL || e->is_released) {
         exchange_finish(e);
         return;
     }
     lose(e);
-    e->finish.fn = finish;
-    loop_defer(e->server->loop, &e->finish);
+    queue_release(e);
 }
 
 void exchange_abandon(struct exchange *e)

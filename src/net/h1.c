@@ -18,9 +18,11 @@
 enum state { HEAD, BODY, WORK, STREAM, SKIP, OVER };
 /* Of the body of a request that was answered by its head. A longer one ends the connection, as with net/http of Go. */
 enum { SKIP_MAX = 256 << 10 };
+enum { HELD_MIN = 16 << 10 }; /* answers that leave at once are not counted as held */
 
 struct h1 {
     struct http_server *server;
+    struct account *account;
     struct conn *conn;
     enum state state;
     bool is_last;           /* the connection is finished after this answer */
@@ -32,6 +34,7 @@ struct h1 {
     bool is_1_0, is_chunked;
     uint64_t left;  /* BODY and SKIP, not chunked */
     size_t skipped; /* SKIP, chunked */
+    size_t held;    /* of answers: charged to the account until they are taken */
     struct h1_finder finder;
     struct h1_chunked chunked;
     struct h1_exchange *e; /* from BODY to STREAM */
@@ -119,6 +122,17 @@ static void next_request(struct h1 *h)
     exchange_end(&e->base);
 }
 
+/* The peer has yet to take what is pending: known when output is asked for again. */
+static void count_held(struct h1 *h)
+{
+    size_t pending = conn_pending(h->conn);
+    if (pending < HELD_MIN)
+        return;
+    account_give_answer(h->account, h->held);
+    h->held = pending;
+    (void)account_take_answer(h->account, h->held);
+}
+
 static void answer(struct http_exchange *x, int status, struct http_headers headers, str body)
 {
     struct h1 *h = h1_of(x);
@@ -135,6 +149,9 @@ static void answer(struct http_exchange *x, int status, struct http_headers head
     buf_add_str(out, S("\r\n"));
     if (has_body(status) && !h->is_head_only)
         buf_add_str(out, body);
+    count_held(h);
+    if (h->held)
+        conn_wake(h->conn); /* output is asked for when it has been taken */
     next_request(h);
 }
 
@@ -231,12 +248,16 @@ static void fill_stream(struct h1 *h, struct buf *out, size_t room)
 static void on_output(void *ctx, struct conn *c, struct buf *out, size_t room)
 {
     struct h1 *h = ctx;
+    account_give_answer(h->account, h->held);
+    h->held = 0;
     if (h->is_out_of_room) {
         h->is_out_of_room = false;
         conn_hold_input(c, false);
     }
-    if (h->state == STREAM && !h->is_waiting)
+    if (h->state == STREAM && !h->is_waiting) {
         fill_stream(h, out, room);
+        count_held(h);
+    }
 }
 
 /* ---- Requests. ---- */
@@ -261,6 +282,11 @@ static void refuse(struct h1 *h, int status, const char *why)
     h->e = NULL;
 }
 
+static void refuse_for_now(struct h1 *h)
+{
+    refuse(h, 429, "Too many requests, please try again later.");
+}
+
 static void hand_over(struct h1 *h)
 {
     h->state = WORK;
@@ -274,6 +300,15 @@ static void hand_over_too_large(struct h1 *h)
     h->e->base.x.is_too_large = true;
     h->is_last = true;
     hand_over(h);
+}
+
+static void time_body(struct h1 *h)
+{
+    int64_t now = loop_now(conn_loop(h->conn)), delay = exchange_body_deadline(&h->e->base, now) - now;
+    if (delay > 0)
+        conn_timer_set(h->conn, delay);
+    else /* not by the timer, which the next byte would move */
+        conn_drop(h->conn, ERR_TIMEOUT, "the body of the request came too slowly");
 }
 
 /* The head decides whether the body is read. A peer that waits for its go-ahead may or may not send the body after the answer,
@@ -291,7 +326,7 @@ static bool accept_head(struct h1 *h, const struct h1_request *r, bool is_waitin
         h->state = SKIP;
         h->skipped = 0;
         conn_set_idle(h->conn, false);
-        conn_timer_set(h->conn, exchange_limits(h->server)->body_ns);
+        conn_timer_set(h->conn, exchange_limits(h->server)->body_ns); /* for all of what is skipped */
     }
     return false;
 }
@@ -308,12 +343,12 @@ static void begin_body(struct h1 *h, const struct h1_request *r, bool has_come)
     h->chunked = (struct h1_chunked){0};
     if (!accept_head(h, r, is_waiting))
         return;
-    if (r->m.length > exchange_limits(h->server)->body_bytes) {
+    if (r->m.length > exchange_body_limit(&h->e->base)) {
         hand_over_too_large(h);
         return;
     }
     h->state = BODY;
-    conn_timer_set(h->conn, exchange_limits(h->server)->body_ns);
+    time_body(h);
     if (is_waiting)
         conn_send(h->conn, S("HTTP/1.1 100 Continue\r\n\r\n"));
 }
@@ -322,18 +357,27 @@ static void begin_request(struct h1 *h, str head, bool has_more)
 {
     struct h1_request r;
     struct h1_problem problem;
-    struct exchange *e = exchange_new(h->server, h->conn, &carrier, sizeof(struct h1_exchange));
+    struct exchange *e = exchange_new(h->account, h->conn, &carrier, sizeof(struct h1_exchange));
     struct http_exchange *x = &e->x;
     h->e = (struct h1_exchange *)e;
     h->e->h = h;
     h->is_timed = false;
     conn_timer_set(h->conn, 0);
     conn_set_idle(h->conn, false);
+    h->is_head_only = false;
+    if (!account_set_pending(h->account, 0) || !exchange_head_add(e, head.n)) {
+        refuse_for_now(h);
+        return;
+    }
     int rc = h1_parse_request(&x->arena, str_dup(&x->arena, head), &r, &problem);
     h->is_head_only = str_eq(r.method, S("HEAD"));
     h->is_1_0 = r.m.is_1_0;
     if (rc < 0) {
         refuse(h, problem.status, problem.why);
+        return;
+    }
+    if (r.path.n > exchange_limits(h->server)->path_bytes) {
+        refuse(h, 414, "the path of the request is too long");
         return;
     }
     h->is_last = !r.m.is_kept_alive;
@@ -350,7 +394,9 @@ static size_t take_head(struct h1 *h, str bytes)
     const struct http_limits *limits = exchange_limits(h->server);
     struct h1_problem problem;
     size_t n = 0;
-    if (conn_pending(h->conn) >= limits->pending_bytes) { /* who does not read answers gets no more of them */
+    size_t enough = h->account->is_known ? limits->pending_bytes : HELD_MIN;
+    if (conn_pending(h->conn) >= enough ||
+        !account_may_begin(h->account)) { /* who does not read answers gets no more of them */
         h->is_out_of_room = true;
         conn_hold_input(h->conn, true);
         conn_wake(h->conn);
@@ -366,6 +412,8 @@ static size_t take_head(struct h1 *h, str bytes)
         if (!h->is_timed)
             conn_timer_set(h->conn, limits->head_ns);
         h->is_timed = true;
+        if (!account_set_pending(h->account, bytes.n))
+            refuse_for_now(h);
         return 0;
     default:
         h->is_head_only = false;
@@ -383,7 +431,7 @@ static bool add_to_body(struct h1 *h, str piece)
         hand_over_too_large(h);
         return false;
     default:
-        refuse(h, 429, "Too many requests, please try again later.");
+        refuse_for_now(h);
         return false;
     }
 }
@@ -409,16 +457,21 @@ static size_t take_chunked(struct h1 *h, str bytes)
     }
 }
 
-static size_t take_body(struct h1 *h, str bytes)
+static size_t take_plain(struct h1 *h, str bytes)
 {
-    conn_timer_set(h->conn, exchange_limits(h->server)->body_ns);
-    if (h->is_chunked)
-        return take_chunked(h, bytes);
     str piece = str_upto(bytes, h->left < bytes.n ? (size_t)h->left : bytes.n);
     h->left -= piece.n;
     if (add_to_body(h, piece) && h->left == 0)
         hand_over(h);
     return piece.n;
+}
+
+static size_t take_body(struct h1 *h, str bytes)
+{
+    size_t n = h->is_chunked ? take_chunked(h, bytes) : take_plain(h, bytes);
+    if (h->state == BODY)
+        time_body(h);
+    return n;
 }
 
 static void end_skip(struct h1 *h)
@@ -528,10 +581,12 @@ static void on_closed(void *ctx, struct conn *c)
         exchange_abandon(&h->e->base);
     else if (h->e)
         exchange_end(&h->e->base); /* the handler has not heard of it */
+    account_give_answer(h->account, h->held);
+    account_close(h->account);
     free(h);
 }
 
-void h1_session_start(struct http_server *s, struct conn *c)
+void h1_session_start(struct account *a, struct conn *c)
 {
     static const struct conn_user user = {
         .input = on_input,
@@ -544,7 +599,8 @@ void h1_session_start(struct http_server *s, struct conn *c)
     struct h1 *h = calloc(1, sizeof *h);
     if (h == NULL)
         abort();
-    h->server = s;
+    h->server = a->server;
+    h->account = a;
     h->conn = c;
     conn_set_user(c, &user, h);
     conn_set_idle(c, true);

@@ -13,6 +13,20 @@ enum { FRAME_HEAD = 9 };
  *
  * Sources append straight to the output of the connection; the head of the frame comes in front once nghttp2 knows it. */
 
+/* False: the session holds far more than it may. */
+static bool add_rest(struct h2_stream *st, const char *p, size_t n)
+{
+    buf_add(&st->rest, p, n);
+    return account_take_answer(st->session->account, n);
+}
+
+void h2_drop_rest(struct h2_stream *st)
+{
+    account_give_answer(st->session->account, st->rest.n);
+    buf_done(&st->rest);
+    st->rest_at = 0;
+}
+
 static size_t take_rest(struct h2_stream *st, struct buf *out, size_t room)
 {
     size_t n = st->rest.n - st->rest_at;
@@ -20,10 +34,8 @@ static size_t take_rest(struct h2_stream *st, struct buf *out, size_t room)
         n = room;
     buf_add(out, st->rest.p + st->rest_at, n);
     st->rest_at += n;
-    if (st->rest_at == st->rest.n) {
-        buf_done(&st->rest);
-        st->rest_at = 0;
-    }
+    if (st->rest_at == st->rest.n)
+        h2_drop_rest(st);
     return n;
 }
 
@@ -40,8 +52,10 @@ static size_t take_fill(struct h2_stream *st, struct buf *out, size_t room)
         st->fill = HTTP_MORE;
     if (made <= room)
         return made;
-    buf_add(&st->rest, out->p + start + room, made - room);
+    bool is_within = add_rest(st, out->p + start + room, made - room);
     out->n = start + room;
+    if (!is_within)
+        st->fill = HTTP_ABORT;
     return room;
 }
 
@@ -129,9 +143,15 @@ static void answer(struct http_exchange *x, int status, struct http_headers head
     struct h2_stream *st = h2_stream_of(x);
     assert(st->state == H2_AT_WORK || st->state == H2_RECEIVING);
     st->e.is_answered = true;
-    if (can_have_body(st, status))
-        buf_add(&st->rest, body.p, body.n);
-    submit(st, status, headers, (int64_t)body.n);
+    if (can_have_body(st, status) && !add_rest(st, body.p, body.n)) {
+        h2_drop_rest(st);
+        h2_stream_move(st, H2_SENDING);
+        nghttp2_submit_rst_stream(st->session->ng, NGHTTP2_FLAG_NONE, st->id, NGHTTP2_ENHANCE_YOUR_CALM);
+        conn_wake(st->session->conn);
+    } else {
+        submit(st, status, headers, (int64_t)body.n);
+    }
+    exchange_answered(&st->e);
 }
 
 static void stream(struct http_exchange *x, int status, struct http_headers headers, struct http_source source)

@@ -15,12 +15,13 @@ int h2_on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, void *c
     h2_timer_within(s, s->limits->head_ns);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST || s->is_ended)
         return 0;
-    struct h2_stream *st = (struct h2_stream *)exchange_new(s->server, s->conn, &h2_carrier, sizeof *st);
+    struct h2_stream *st = (struct h2_stream *)exchange_new(s->account, s->conn, &h2_carrier, sizeof *st);
     st->session = s;
     st->id = frame->hd.stream_id;
     st->fill = HTTP_END;
     st->arrival = ARENA_NEW(&st->e.x.arena, struct h2_arrival);
     st->state = H2_STATES;
+    st->due = INT64_MAX;
     h2_stream_move(st, H2_RECEIVING);
     if (s->streams++ == 0)
         conn_set_idle(s->conn, false);
@@ -96,6 +97,13 @@ static void say_continue(struct h2_stream *st)
     nghttp2_submit_headers(st->session->ng, NGHTTP2_FLAG_NONE, st->id, NULL, &nv, 1, NULL);
 }
 
+static void time_body(struct h2_stream *st)
+{
+    int64_t now = loop_now(conn_loop(st->session->conn));
+    st->due = exchange_body_deadline(&st->e, now);
+    h2_timer_within(st->session, st->due > now ? st->due - now : 1);
+}
+
 static void head_arrived(struct h2_stream *st, bool has_body)
 {
     struct http_exchange *x = &st->e.x;
@@ -113,19 +121,23 @@ static void head_arrived(struct h2_stream *st, bool has_body)
         h2_refuse(st, 400, S("malformed request"));
         return;
     }
-    if (!has_body)
+    if (x->path.n > st->session->limits->path_bytes) {
+        h2_refuse(st, 414, S("the path of the request is too long"));
+        return;
+    }
+    if (!has_body && st->session->account->is_known)
         return; /* head and handler follow each other, when nghttp2 is done */
     st->arrival = NULL;
-    if (!exchange_head(&st->e))
+    if (!exchange_head(&st->e) || !has_body)
         return;
     uint64_t length;
-    if (str_to_uint64(http_header(x, S("content-length")), &length) && length > st->session->limits->body_bytes) {
+    if (str_to_uint64(http_header(x, S("content-length")), &length) && length > exchange_body_limit(&st->e)) {
         x->is_too_large = true;
         hand_over(st);
     } else if (str_eq(http_header(x, S("expect")), S("100-continue"))) {
         say_continue(st);
     }
-    h2_timer_within(st->session, st->session->limits->body_ns);
+    time_body(st);
 }
 
 void h2_request_frame(struct h2_session *s, const nghttp2_frame *frame)
@@ -151,7 +163,7 @@ int h2_on_data_chunk(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8
         return 0; /* answered already; the peer is about to hear that */
     switch (exchange_body_add(&st->e, (str){(const char *)data, n})) {
     case BODY_OK:
-        h2_stream_move(st, H2_RECEIVING); /* progress */
+        time_body(st); /* progress */
         break;
     case BODY_TOO_LARGE:
         hand_over(st);

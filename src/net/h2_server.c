@@ -38,7 +38,7 @@ void h2_stream_move(struct h2_stream *st, enum h2_state state)
         list_remove(&s->lists[st->state], st);
     st->state = (uint8_t)state;
     list_append(&s->lists[state], st);
-    if (state == H2_RECEIVING || state == H2_SENDING)
+    if (state == H2_SENDING)
         st->since = loop_now(conn_loop(s->conn));
 }
 
@@ -47,7 +47,7 @@ static struct exchange *take_out(struct h2_stream *st)
 {
     struct h2_session *s = st->session;
     list_remove(&s->lists[st->state], st);
-    buf_done(&st->rest);
+    h2_drop_rest(st);
     if (--s->streams == 0)
         conn_set_idle(s->conn, true);
     return &st->e;
@@ -55,11 +55,21 @@ static struct exchange *take_out(struct h2_stream *st)
 
 /* ---- After nghttp2: what it has reported is done here. ---- */
 
+/* Where the peer gives no window, one request is begun after the other: its answer may be of any size. */
+static bool may_begin(struct h2_session *s, const struct h2_stream *st)
+{
+    if (!account_may_begin(s->account))
+        return false;
+    bool is_closed = nghttp2_session_get_remote_window_size(s->ng) <= 0 ||
+                     nghttp2_session_get_stream_remote_window_size(s->ng, st->id) <= 0;
+    return !is_closed || (s->account->answers == 0 && s->lists[H2_AT_WORK].first == NULL);
+}
+
 static void settle(struct h2_session *s)
 {
     for (struct h2_stream *st; (st = s->lists[H2_CLOSED].first);)
         exchange_end(take_out(st));
-    for (struct h2_stream *st; !s->is_ended && (st = s->lists[H2_READY].first);) {
+    for (struct h2_stream *st; !s->is_ended && (st = s->lists[H2_READY].first) && may_begin(s, st);) {
         h2_stream_move(st, H2_AT_WORK);
         exchange_handle(&st->e);
     }
@@ -217,6 +227,7 @@ static void closed(void *ctx, struct conn *c)
                 exchange_end(e);
         }
     nghttp2_session_del(s->ng);
+    account_close(s->account);
     free(s);
 }
 
@@ -265,14 +276,15 @@ static nghttp2_session *session_new(struct h2_session *s)
     return ng;
 }
 
-void h2_session_start(struct http_server *server, struct conn *c)
+void h2_session_start(struct account *a, struct conn *c)
 {
     struct h2_session *s = calloc(1, sizeof *s);
     if (s == NULL)
         abort();
-    s->server = server;
+    s->server = a->server;
+    s->account = a;
     s->conn = c;
-    s->limits = exchange_limits(server);
+    s->limits = exchange_limits(s->server);
     s->ng = session_new(s);
     h2_guard_init(s);
     nghttp2_settings_entry settings[] = {

@@ -11,7 +11,9 @@
  *
  * What nghttp2 reports is only noted while it is at work, as a move from one list to another; handlers are called and
  * streams freed after it has returned. The exceptions are a source's fill, which is called when a frame has room for it, and
- * the head of a request with a body, which must be judged before the frames of the body are read. */
+ * the head of a request with a body, which must be judged before the frames of the body are read.
+ *
+ * A peer that does not take its answers gets no others: streams stay READY while the session holds as much as it may. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -34,7 +36,7 @@ struct h2_stream {
     struct exchange e; /* first */
     struct h2_session *session;
     struct h2_stream *prev, *next;
-    int64_t since; /* of its last progress, while H2_RECEIVING or H2_SENDING: those lists are in this order */
+    int64_t since; /* of its last progress, while H2_SENDING: that list is in this order */
     int32_t id;
     uint8_t state;
     uint8_t fill;     /* what the source said last; HTTP_END also when there is no source */
@@ -44,8 +46,9 @@ struct h2_stream {
     bool was_resumed; /* during fill */
     struct h2_arrival *arrival;
     struct http_source source;
-    struct buf rest; /* made, and not yet in a frame */
+    struct buf rest; /* made, and not yet in a frame; charged to the account */
     size_t rest_at;
+    int64_t due; /* H2_RECEIVING, a body: when more of it must have come */
 };
 
 struct h2_list {
@@ -54,6 +57,7 @@ struct h2_list {
 
 struct h2_session {
     struct http_server *server;
+    struct account *account;
     struct conn *conn;
     const struct http_limits *limits;
     nghttp2_session *ng;
@@ -116,6 +120,8 @@ void h2_request_frame(struct h2_session *s, const nghttp2_frame *frame);
 /* ---- h2_answer.c: answers on their way out. ---- */
 
 extern const struct http_carrier h2_carrier;
+/* Lets go of what was made and not sent. */
+void h2_drop_rest(struct h2_stream *st);
 /* Answers in place of the handler, to whom the request is never shown. */
 void h2_refuse(struct h2_stream *st, int status, str text);
 int h2_on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t *head, size_t n,

@@ -13,11 +13,23 @@ void h2_timer_within(struct h2_session *s, int64_t delay_ns)
     conn_timer_set(s->conn, delay_ns);
 }
 
-/* A body that does not get on. */
+/* A body that does not get on, or too slowly. */
 static void refuse_slow(struct h2_session *s, int64_t now)
 {
-    for (struct h2_stream *st; (st = s->lists[H2_RECEIVING].first) && now - st->since >= s->limits->body_ns;)
-        h2_refuse(st, 408, S("the body of the request did not arrive in time"));
+    for (struct h2_stream *st = s->lists[H2_RECEIVING].first, *next; st; st = next) {
+        next = st->next;
+        if (now >= st->due)
+            h2_refuse(st, 408, S("the body of the request did not arrive in time"));
+    }
+}
+
+static int64_t next_due(const struct h2_session *s)
+{
+    int64_t due = INT64_MAX;
+    for (const struct h2_stream *st = s->lists[H2_RECEIVING].first; st; st = st->next)
+        if (st->due < due)
+            due = st->due;
+    return due;
 }
 
 /* Whether it is the peer's doing that nothing goes out: it gives no window, for this stream or for all. */
@@ -59,8 +71,7 @@ void h2_on_timeout(void *ctx, struct conn *c)
     int64_t next = INT64_MAX;
     if (s->head_since)
         next = earlier(next, s->head_since + l->head_ns);
-    if (s->lists[H2_RECEIVING].first)
-        next = earlier(next, s->lists[H2_RECEIVING].first->since + l->body_ns);
+    next = earlier(next, next_due(s));
     if (s->lists[H2_SENDING].first)
         next = earlier(next, s->lists[H2_SENDING].first->since + l->stall_ns);
     if (s->goodbye_at)

@@ -107,18 +107,31 @@ static inline void http_forget(struct http_exchange *x)
 
 /* Zero: the default. */
 struct http_limits {
-    size_t head_bytes;    /* of a request's head, headers included: 64 KiB */
-    size_t headers;       /* in one request: 200 */
-    size_t body_bytes;    /* 3 MiB */
-    size_t bodies_bytes;  /* bodies of all requests at work, and heads over HTTP/2, together: 256 MiB; past it: 429 */
-    size_t connections;   /* 20,000; past it the oldest idle one goes, or the newcomer */
-    size_t streams;       /* HTTP/2 streams of one connection: 1,000 */
-    size_t pending_bytes; /* written and not yet taken by the peer, per connection: 256 KiB; then nothing is filled */
-    int64_t handshake_ns; /* 10 s */
-    int64_t head_ns;      /* from its first byte to the end of a head: 10 s */
-    int64_t body_ns;      /* without any progress of a body: 30 s */
-    int64_t idle_ns;      /* between requests: 180 s */
-    int64_t stall_ns;     /* a peer that takes nothing while there is something to take: 60 s */
+    size_t head_bytes;     /* of a request's head, headers included: 64 KiB */
+    size_t headers;        /* in one request: 200 */
+    size_t body_bytes;     /* 3 MiB */
+    size_t path_bytes;     /* of a path, without its query: 8 KiB; past it: 414 */
+    size_t bodies_bytes;   /* heads and bodies of all requests at work, together: 256 MiB; past it: 429 */
+    size_t connections;    /* 20,000; past it the oldest unknown or idle one is dropped, or the new one */
+    size_t streams;        /* HTTP/2 streams of one connection: 100 */
+    size_t pending_bytes;  /* written and not yet taken by the peer, per connection: 256 KiB; then nothing is filled */
+    int64_t handshake_ns;  /* 10 s */
+    int64_t head_ns;       /* from its first byte to the end of a head: 10 s */
+    int64_t body_ns;       /* without any progress of a body: 30 s */
+    int64_t body_all_ns;   /* from the head to the end of a body: 60 s */
+    int64_t body_grace_ns; /* after this time a body must have arrived at body_rate on average: 5 s */
+    size_t body_rate;      /* bytes per second: 1,024 */
+    int64_t idle_ns;       /* between requests: 180 s */
+    int64_t stall_ns;      /* a peer that takes nothing while there is something to take: 60 s */
+    /* Answers that were made and are not taken. */
+    size_t answers_bytes;     /* of one connection: 4 MiB; past it its other requests wait */
+    size_t answers_all_bytes; /* 256 MiB; past it the connection that holds most is dropped */
+    /* Peers that are not authenticated; see account.h. The oldest of their connections make place for others. */
+    size_t unknown_connections;   /* 4,096, at most half of all connections */
+    size_t unknown_of_address;    /* …with the same address: three quarters of that */
+    size_t unknown_bytes;         /* requests and answers of one connection: 256 KiB; of one body: half of that */
+    size_t unknown_address_bytes; /* …of all with the same address: 4 MiB */
+    size_t unknown_all_bytes;     /* …of all: 16 MiB */
 };
 
 struct http_server_options {
@@ -145,8 +158,13 @@ void http_server_free(struct http_server *s);
 
 struct http_server_stats {
     uint64_t accepted, refused, requests;
+    uint64_t evicted; /* connections dropped to make place */
+    uint64_t trims;   /* how often memory was returned to the system */
     size_t connections, exchanges;
-    size_t body_bytes, head_bytes; /* of requests at work; heads: over HTTP/2 */
+    size_t body_bytes, head_bytes; /* of requests at work */
+    size_t answer_bytes;           /* of answers that are not taken, of all peers that are known */
+    size_t unknown_connections;    /* of peers that are not authenticated */
+    size_t unknown_bytes;          /* requests and answers of those */
 };
 
 struct http_server_stats http_server_stats(const struct http_server *s);

@@ -11,8 +11,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BURST = 64 };                /* accepted in one go */
+enum {
+    BURST = 64,   /* accepted in one go */
+    WAITING = 64, /* handshakes that wait for their turn: past it connections stay with the kernel */
+};
 #define LATER_NS INT64_C(100000000) /* after the kernel refused */
+#define PLACE_NS INT64_C(20000000)  /* until there is place among the unknown */
 
 /* "127.0.0.1:51234", "[::1]:51234"; empty for anything else. */
 static str address_text(const struct sockaddr_storage *sa, char *p, size_t n)
@@ -31,6 +35,25 @@ static str address_text(const struct sockaddr_storage *sa, char *p, size_t n)
             written = snprintf(p, n, "[%s]:%u", host, ntohs(in6.sin6_port));
     }
     return (str){p, written > 0 && (size_t)written < n ? (size_t)written : 0};
+}
+
+/* An IPv4 address written as IPv6 is the same peer. */
+static struct account_address address_of(const struct sockaddr_storage *sa)
+{
+    struct account_address a = {0};
+    if (sa->ss_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, sa, sizeof in);
+        a.n = sizeof in.sin_addr;
+        memcpy(a.bytes, &in.sin_addr, a.n);
+    } else if (sa->ss_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+        memcpy(&in6, sa, sizeof in6);
+        bool is_mapped = IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr);
+        a.n = is_mapped ? 4 : sizeof a.bytes;
+        memcpy(a.bytes, in6.sin6_addr.s6_addr + (is_mapped ? 12 : 0), a.n);
+    }
+    return a;
 }
 
 /* A peer whose machine is gone says nothing, and neither does a watch without events: the kernel has to ask. The first time is
@@ -67,7 +90,8 @@ static bool accept_one(struct http_server *s)
     int fd = accept4(l->fd.fd, (struct sockaddr *)&sa, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
         ask_if_alive(fd);
-        server_welcome(s, fd, address_text(&sa, text, sizeof text));
+        struct account_address from = address_of(&sa);
+        server_welcome(s, fd, address_text(&sa, text, sizeof text), &from);
         return true;
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -83,9 +107,14 @@ static bool accept_one(struct http_server *s)
 
 static void accept_some(struct http_server *s)
 {
-    for (int i = 0; i < BURST; i++)
+    for (int i = 0; i < BURST && s->conns.shakes_waiting < WAITING; i++) {
+        if (!accounts_have_place(s)) {
+            loop_timer_set(s->loop, &s->listener.later, PLACE_NS);
+            return;
+        }
         if (!accept_one(s))
             return;
+    }
     if (!s->listener.is_again)
         loop_defer(s->loop, &s->listener.again);
     s->listener.is_again = true;

@@ -12,15 +12,25 @@ static const struct http_limits defaults = {
     .head_bytes = 64 << 10,
     .headers = 200,
     .body_bytes = 3 << 20,
+    .path_bytes = 8 << 10,
     .bodies_bytes = 256 << 20,
     .connections = 20000,
-    .streams = 1000,
+    .streams = 100,
     .pending_bytes = 256 << 10,
     .handshake_ns = 10 * SECOND,
     .head_ns = 10 * SECOND,
     .body_ns = 30 * SECOND,
+    .body_all_ns = 60 * SECOND,
+    .body_grace_ns = 5 * SECOND,
+    .body_rate = 1024,
     .idle_ns = 180 * SECOND,
     .stall_ns = 60 * SECOND,
+    .answers_bytes = 4 << 20,
+    .answers_all_bytes = 256 << 20,
+    .unknown_connections = 4096,
+    .unknown_bytes = 256 << 10,
+    .unknown_address_bytes = 4 << 20,
+    .unknown_all_bytes = 16 << 20,
 };
 
 static struct http_limits with_defaults(struct http_limits l)
@@ -29,6 +39,7 @@ static struct http_limits with_defaults(struct http_limits l)
     FILL(head_bytes);
     FILL(headers);
     FILL(body_bytes);
+    FILL(path_bytes);
     FILL(bodies_bytes);
     FILL(connections);
     FILL(streams);
@@ -36,9 +47,22 @@ static struct http_limits with_defaults(struct http_limits l)
     FILL(handshake_ns);
     FILL(head_ns);
     FILL(body_ns);
+    FILL(body_all_ns);
+    FILL(body_grace_ns);
+    FILL(body_rate);
     FILL(idle_ns);
     FILL(stall_ns);
+    FILL(answers_bytes);
+    FILL(answers_all_bytes);
+    FILL(unknown_connections);
+    FILL(unknown_bytes);
+    FILL(unknown_address_bytes);
+    FILL(unknown_all_bytes);
 #undef FILL
+    if (l.unknown_connections > (l.connections + 1) / 2)
+        l.unknown_connections = (l.connections + 1) / 2;
+    if (l.unknown_of_address == 0)
+        l.unknown_of_address = l.unknown_connections - l.unknown_connections / 4;
     return l;
 }
 
@@ -59,6 +83,9 @@ static size_t on_first_bytes(void *ctx, struct conn *c, str bytes)
 
 static void on_open(void *ctx, struct conn *c)
 {
+    struct account *a = ctx;
+    if (a->server->head == NULL || conn_peer(c)->state == TLS_PEER_GOOD)
+        account_set_known(a);
     if (str_eq(conn_protocol(c), S("h2")))
         h2_session_start(ctx, c);
     else if (conn_protocol(c).n)
@@ -69,28 +96,41 @@ static void on_open(void *ctx, struct conn *c)
 
 static void on_closed(void *ctx, struct conn *c)
 {
-    (void)ctx;
     (void)c;
+    account_close(ctx);
 }
 
-/* Until the protocol is known. */
+/* Until the protocol is known. The context is the account of the connection. */
 static const struct conn_user newcomer = {.open = on_open, .input = on_first_bytes, .closed = on_closed};
 
-void server_welcome(struct http_server *s, int fd, str remote)
+static bool make_place(struct http_server *s)
 {
-    if (s->conns.all.n >= s->limits.connections) {
-        s->stats.refused++;
-        if (s->conns.idle.first == NULL) {
-            (void)close(fd);
-            return;
-        }
-        conn_drop(s->conns.idle.first, ERR_NONE, NULL);
+    s->stats.refused++;
+    if (account_drop_unknown(s))
+        return true;
+    if (s->conns.idle.first == NULL)
+        return false;
+    conn_drop(s->conns.idle.first, ERR_NONE, NULL);
+    return true;
+}
+
+void server_welcome(struct http_server *s, int fd, str remote, const struct account_address *from)
+{
+    if (s->conns.all.n >= s->limits.connections && !make_place(s)) {
+        (void)close(fd);
+        return;
     }
-    struct conn_options o = {.fd = fd, .tls = s->tls, .user = &newcomer, .ctx = s, .remote = remote};
-    if (conn_new(&s->conns, &o, NULL))
-        s->stats.accepted++;
-    else
+    struct account *a = account_open(s, from);
+    struct conn_options o = {.fd = fd, .tls = s->tls, .user = &newcomer, .ctx = a, .remote = remote};
+    a->conn = conn_new(&s->conns, &o, NULL);
+    if (a->conn == NULL) {
         s->stats.refused++;
+        account_close(a);
+        return;
+    }
+    s->stats.accepted++;
+    if (s->head == NULL && s->tls == NULL)
+        account_set_known(a);
 }
 
 static void on_connection_gone(void *ctx)
@@ -166,6 +206,7 @@ int http_server_new(struct loop *l, const struct http_server_options *o, struct 
         .ctx = s,
     };
     conn_host_init(&s->conns);
+    accounts_init(s);
     int rc = listener_open(s, o->host, o->port, err);
     if (rc < 0) {
         http_server_free(s);
@@ -188,11 +229,13 @@ void http_server_free(struct http_server *s)
     for (struct exchange *e = s->exchanges, *next; e; e = next) {
         next = e->next;
         e->server = NULL; /* those that are yet to be answered end with their answer */
+        e->account = NULL;
         if (e->is_ended) {
             loop_defer_cancel(s->loop, &e->finish);
             exchange_finish(e);
         }
     }
+    accounts_done(s);
     tls_unref(s->tls);
     free(s);
 }
@@ -213,6 +256,9 @@ struct http_server_stats http_server_stats(const struct http_server *s)
 {
     struct http_server_stats stats = s->stats;
     stats.connections = s->conns.all.n;
+    stats.answer_bytes = s->accounts.known_answers;
+    stats.unknown_connections = s->accounts.unknown.n;
+    stats.unknown_bytes = s->accounts.unknown_bytes;
     return stats;
 }
 

@@ -5,6 +5,7 @@
  * Errors: see http.h. */
 #pragma once
 
+#include "net/account.h"
 #include "net/conn.h"
 #include "net/exchange.h"
 #include "net/http.h"
@@ -27,6 +28,8 @@ struct http_server {
     void *ctx;
     struct listener listener;
     struct conn_host conns;
+    struct accounts accounts;
+    struct account orphans; /* of requests at work whose connection is gone */
     struct exchange *exchanges;
     struct http_server_stats stats;
     int64_t date_second;
@@ -47,6 +50,6 @@ void listener_close(struct http_server *s);
 /* ---- server.c. ---- */
 
 /* A new connection, with its peer's address. Takes the descriptor. */
-void server_welcome(struct http_server *s, int fd, str remote);
+void server_welcome(struct http_server *s, int fd, str remote, const struct account_address *from);
 /* A connection or an exchange has gone: perhaps the last. */
 void server_settle(struct http_server *s);

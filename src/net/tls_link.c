@@ -22,6 +22,7 @@ struct tls_link {
     SSL *ssl;
     int fd;
     bool is_dry;     /* nothing to read until tls_link_readable */
+    bool has_read;   /* since the last call of tls_link_handshake began */
     bool is_endless; /* the end has been seen: never dry again */
     bool is_cut_off; /* …and read: without a goodbye, when OpenSSL complains */
     bool is_bad_peer;
@@ -56,6 +57,7 @@ static int socket_read(BIO *bio, char *p, int n)
     while (got < 0 && errno == EINTR);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         BIO_set_retry_read(bio);
+    l->has_read = l->has_read || got > 0;
     l->is_dry = got < n && got != 0 && !l->is_endless;
     l->is_cut_off = got == 0;
     return (int)got;
@@ -223,6 +225,7 @@ static int outcome(struct tls_link *l, int rc, const char *what, struct err *err
 int tls_link_handshake(struct tls_link *l, struct err *err)
 {
     ERR_clear_error();
+    l->has_read = false;
     int rc = SSL_do_handshake(l->ssl);
     if (rc != 1) {
         rc = outcome(l, rc, "TLS handshake", err);
@@ -231,6 +234,11 @@ int tls_link_handshake(struct tls_link *l, struct err *err)
     if (l->context->is_server)
         know_peer(l);
     return 0;
+}
+
+bool tls_link_has_read(const struct tls_link *l)
+{
+    return l->has_read;
 }
 
 bool tls_link_is_plain_http(const struct tls_link *l)

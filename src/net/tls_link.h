@@ -17,6 +17,8 @@ void tls_link_free(struct tls_link *l);
 enum { TLS_AGAIN = -1, TLS_FAILED = -2 };
 /* 0 when done, TLS_AGAIN, or TLS_FAILED. */
 int tls_link_handshake(struct tls_link *l, struct err *err);
+/* The last call of tls_link_handshake had something to read. */
+bool tls_link_has_read(const struct tls_link *l);
 /* How many bytes; 0 when the peer said goodbye (reading only); TLS_AGAIN; TLS_FAILED. */
 ssize_t tls_link_read(struct tls_link *l, void *p, size_t n, struct err *err);
 ssize_t tls_link_write(struct tls_link *l, const void *p, size_t n, struct err *err);

@@ -287,6 +287,12 @@ static void write_metrics(void *ctx, struct buf *b)
         up_controllers_metrics(u->controllers, b);
 }
 
+static struct http_server_stats server_stats(void *ctx)
+{
+    struct up *u = ctx;
+    return http_server_stats(u->server);
+}
+
 static void on_ready(void *ctx, const struct err *failure)
 {
     struct up *u = ctx;
@@ -329,6 +335,8 @@ static int open_api(struct up *u, struct err *err)
         .no_aggregation = u->options.no_controllers,
         .max_reads = u->options.max_reads,
         .max_writes = u->options.max_writes,
+        .connections = server_stats,
+        .connections_ctx = u,
         .metrics = write_metrics,
         .metrics_ctx = u,
     };

@@ -14,7 +14,8 @@
 static void parallel_streams(void **state)
 {
     enum { N = 500 };
-    struct testclient *f = testclient_start(true, NULL);
+    struct http_limits limits = {.streams = N};
+    struct testclient *f = testclient_start(true, &limits);
     static struct heard h[N];
     memset(h, 0, sizeof h);
     for (size_t i = 0; i < N; i++)
