@@ -67,7 +67,7 @@ void api_warn(struct api_request *r, str text)
         sum += known->n;
     }
     if (r->warnings.n < WARNINGS_MAX && sum <= WARNING_TEXT_MAX)
-        *vec_push(r->arena, &r->warnings) = str_dup(r->arena, text);
+        *vec_push(r->arena, &r->warnings) = str_dup(r->arena, str_clip(r->arena, text));
 }
 
 static void head_make(struct api_request *r, struct head *h, str content_type, struct http_headers own)

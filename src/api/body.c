@@ -133,6 +133,7 @@ static str internal_package(const struct kind *kind)
 
 static str wrong_version(struct arena *a, const struct kind *kind, str got)
 {
+    got = str_clip(a, got);
     return str_fmt(a, "the API version in the data (%.*s) does not match the expected API version (%.*s)", STR(got),
                    STR(decode_api_version(a, kind)));
 }
@@ -143,11 +144,18 @@ const char *decode_scheme(const struct kind *kind)
     return is_extension ? "pkg/apiserver/apiserver.go:53" : "pkg/api/legacyscheme/scheme.go:30";
 }
 
+static str cannot_be_handled(struct arena *a, const struct kind *kind, const struct type_meta *type, str why)
+{
+    str named = str_clip(a, type->kind), version = str_clip(a, type->version);
+    return str_fmt(a, "%.*s in version \"%.*s\" cannot be handled as a %s: %.*s", STR(named), STR(version), kind->kind,
+                   STR(why));
+}
+
 /* A body of another kind than the path: NULL when it is the same, else what to say about it. */
 static const struct json *refuse_other(struct arena *a, const struct kind *kind, const struct type_meta *type,
                                        struct json *ret_status)
 {
-    str why;
+    str why, named = str_clip(a, type->kind), api_version = str_clip(a, type->api_version);
     if (kind->flags & KIND_CUSTOM) {
         if (str_eq(type->api_version, decode_api_version(a, kind)))
             return NULL; /* another Kind is found by validation */
@@ -168,9 +176,8 @@ static const struct json *refuse_other(struct arena *a, const struct kind *kind,
         why = str_fmt(a,
                       "no kind \"%.*s\" is registered for version \"%.*s\" in scheme "
                       "\"%s\"",
-                      STR(type->kind), STR(type->api_version), decode_scheme(kind));
-    *ret_status = status_bad_request(a, str_fmt(a, "%.*s in version \"%.*s\" cannot be handled as a %s: %.*s",
-                                                STR(type->kind), STR(type->version), kind->kind, STR(why)));
+                      STR(named), STR(api_version), decode_scheme(kind));
+    *ret_status = status_bad_request(a, cannot_be_handled(a, kind, type, why));
     return ret_status;
 }
 
@@ -227,12 +234,6 @@ static int unrecognized(struct api_request *r, struct arena *a, const struct kin
         status_bad_request(a, str_fmt(a, "the object provided is unrecognized (must be of type %s): %.*s (%.*s)",
                                       kind->kind, STR(decode_show(a, str_of(err->msg))), STR(summary(a, r->x->body))));
     return ERR_BAD_REQUEST;
-}
-
-static str cannot_be_handled(struct arena *a, const struct kind *kind, const struct type_meta *type, str why)
-{
-    return str_fmt(a, "%.*s in version \"%.*s\" cannot be handled as a %s: %.*s", STR(type->kind), STR(type->version),
-                   kind->kind, STR(why));
 }
 
 /* Which formats a kind can be sent in; 0, or the refusal. */

@@ -141,6 +141,20 @@ str str_dup(struct arena *a, str s)
     return (str){p, s.n};
 }
 
+str str_clip(struct arena *a, str s)
+{
+    static const char mark[] = "\xe2\x80\xa6";
+    if (s.n <= STR_QUOTED_MAX)
+        return s;
+    size_t n = STR_QUOTED_MAX - (sizeof mark - 1);
+    while (n > 0 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--;
+    char *p = arena_alloc_aligned(a, n + sizeof mark, 1);
+    memcpy(p, s.p, n);
+    memcpy(p + n, mark, sizeof mark - 1);
+    return (str){p, n + sizeof mark - 1};
+}
+
 str str_lower(struct arena *a, str s)
 {
     char *p = arena_alloc(a, s.n + 1);

@@ -43,13 +43,14 @@ void field_error_add(struct field_errors *errs, enum field_error_type type, str 
         buf_vfmt(&detail, fmt, args);
         va_end(args);
     }
-    errs->bytes += field.n + value.n + detail.n;
-    *vec_push(errs->arena, &errs->list) = (struct field_error){
+    struct field_error e = {
         .type = type,
-        .field = str_dup(errs->arena, field),
-        .value = str_dup(errs->arena, value),
-        .detail = buf_str(&detail),
+        .field = str_dup(errs->arena, str_clip(errs->arena, field)),
+        .value = str_dup(errs->arena, str_clip(errs->arena, value)),
+        .detail = str_clip(errs->arena, buf_str(&detail)),
     };
+    errs->bytes += e.field.n + e.value.n + e.detail.n;
+    *vec_push(errs->arena, &errs->list) = e;
 }
 
 const char *field_error_reason(enum field_error_type type)
@@ -183,7 +184,7 @@ str field_value(struct arena *a, const struct json *v)
 str field_quote(struct arena *a, str text)
 {
     struct buf b = {.arena = a};
-    buf_add_quoted(&b, text);
+    buf_add_quoted(&b, str_clip(a, text));
     return buf_str(&b);
 }
 

@@ -78,7 +78,7 @@ static struct json causes(struct arena *a, const struct status_cause *list, size
         struct json cause = json_obj_sized(a, 3);
         add_text(a, &cause, S("reason"), list[i].reason);
         add_text(a, &cause, S("message"), list[i].message);
-        add_text(a, &cause, S("field"), list[i].field);
+        add_text(a, &cause, S("field"), str_clip(a, list[i].field));
         json_push(a, &arr, cause);
     }
     return arr;
@@ -87,9 +87,9 @@ static struct json causes(struct arena *a, const struct status_cause *list, size
 static struct json details(struct arena *a, const struct status_args *args)
 {
     struct json d = json_obj();
-    add_text(a, &d, S("name"), args->about.name);
-    add_text(a, &d, S("group"), args->about.group);
-    add_text(a, &d, S("kind"), args->about.kind);
+    add_text(a, &d, S("name"), str_clip(a, args->about.name));
+    add_text(a, &d, S("group"), str_clip(a, args->about.group));
+    add_text(a, &d, S("kind"), str_clip(a, args->about.kind));
     add_text(a, &d, S("uid"), args->uid);
     if (args->n_causes)
         json_add(a, &d, S("causes"), causes(a, args->causes, args->n_causes));

@@ -5,11 +5,16 @@
 /* "configmaps" or "roles.rbac.authorization.k8s.io". */
 static void add_kind(struct buf *b, struct status_subject about)
 {
-    buf_add_str(b, about.kind);
+    buf_add_str(b, str_clip(b->arena, about.kind));
     if (about.group.n) {
         buf_add_char(b, '.');
-        buf_add_str(b, about.group);
+        buf_add_str(b, str_clip(b->arena, about.group));
     }
+}
+
+static void add_name(struct buf *b, str name)
+{
+    buf_add_quoted(b, str_clip(b->arena, name));
 }
 
 /* `prefix configmaps "x" suffix why` */
@@ -19,7 +24,7 @@ static str sentence(struct arena *a, str prefix, struct status_subject about, st
     buf_add_str(&b, prefix);
     add_kind(&b, about);
     buf_add_char(&b, ' ');
-    buf_add_quoted(&b, about.name);
+    add_name(&b, about.name);
     buf_add_str(&b, suffix);
     buf_add_str(&b, why);
     return buf_str(&b);
@@ -130,7 +135,7 @@ static struct json forbidden(struct arena *a, struct status_subject about, str w
         add_kind(&b, about);
         if (about.name.n) {
             buf_add_char(&b, ' ');
-            buf_add_quoted(&b, about.name);
+            add_name(&b, about.name);
         }
         buf_add_str(&b, S(" is "));
     }
@@ -153,11 +158,12 @@ struct json status_forbidden(struct arena *a, struct status_subject about, str w
 static void add_attempt(struct buf *b, const struct status_attempt *t)
 {
     buf_add_str(b, S("User "));
-    buf_add_quoted(b, t->user);
-    buf_fmt(b, " cannot %.*s ", STR(t->verb));
+    add_name(b, t->user);
+    str verb = str_clip(b->arena, t->verb);
+    buf_fmt(b, " cannot %.*s ", STR(verb));
     if (t->path.n) {
         buf_add_str(b, S("path "));
-        buf_add_quoted(b, t->path);
+        add_name(b, t->path);
         return;
     }
     struct buf resource = {.arena = b->arena};
@@ -165,12 +171,12 @@ static void add_attempt(struct buf *b, const struct status_attempt *t)
     if (t->subresource.n)
         buf_fmt(&resource, "/%.*s", STR(t->subresource));
     buf_add_str(b, S("resource "));
-    buf_add_quoted(b, buf_str(&resource));
+    add_name(b, buf_str(&resource));
     buf_add_str(b, S(" in API group "));
-    buf_add_quoted(b, t->group);
+    add_name(b, t->group);
     if (t->namespace.n) {
         buf_add_str(b, S(" in the namespace "));
-        buf_add_quoted(b, t->namespace);
+        add_name(b, t->namespace);
     } else {
         buf_add_str(b, S(" at the cluster scope"));
     }

@@ -18,12 +18,12 @@ static void note(struct arena *a, struct strict_notes *notes, const char *what, 
 
 void strict_note_unknown(struct arena *a, struct strict_notes *notes, str path)
 {
-    note(a, notes, "unknown field", path);
+    note(a, notes, "unknown field", str_clip(a, path));
 }
 
 void strict_note_duplicate(struct arena *a, struct strict_notes *notes, str path)
 {
-    note(a, notes, "duplicate field", path);
+    note(a, notes, "duplicate field", str_clip(a, path));
 }
 
 void strict_notes_format(struct buf *b, const struct strict_notes *notes)

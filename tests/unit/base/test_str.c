@@ -205,6 +205,31 @@ static void copies_are_of_their_own(void **state)
     assert_str(str_fmt(&a, "%s", ""), S(""));
 }
 
+/* The cut is between characters, and shown. */
+static void clips_what_is_too_long_to_quote(void **state)
+{
+    struct arena a ARENA_SCOPE = {0};
+    struct buf plain = {.arena = &a}, wide = {.arena = &a};
+    for (int i = 0; i < STR_QUOTED_MAX; i++)
+        buf_add_char(&plain, 'x');
+    assert_ptr_equal(str_clip(&a, buf_str(&plain)).p, plain.p);
+    buf_add_char(&plain, 'x');
+    str clipped = str_clip(&a, buf_str(&plain));
+    assert_int_equal(clipped.n, STR_QUOTED_MAX);
+    assert_true(str_has_suffix(clipped, S("x\u2026")));
+    for (int i = 0; i < STR_QUOTED_MAX; i++)
+        buf_add_str(&wide, S("\u00e4"));
+    buf_add_char(&plain, 'x');
+    for (size_t skip = 0; skip < 4; skip++) {
+        struct buf b = {.arena = &a};
+        buf_add_str(&b, str_upto(buf_str(&plain), skip));
+        buf_add_str(&b, buf_str(&wide));
+        clipped = str_clip(&a, buf_str(&b));
+        assert_in_range(clipped.n, STR_QUOTED_MAX - 1, STR_QUOTED_MAX);
+        assert_true(str_is_utf8(clipped));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +244,7 @@ int main(void)
         cmocka_unit_test(unsigned_numbers),
         cmocka_unit_test(utf8_as_rfc_3629_has_it),
         cmocka_unit_test(copies_are_of_their_own),
+        cmocka_unit_test(clips_what_is_too_long_to_quote),
     };
     return cmocka_run_group_tests_name("str", tests, NULL, NULL);
 }
