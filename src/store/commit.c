@@ -129,6 +129,8 @@ static int change(struct store_commit *c, struct store_batch *b, const struct st
 /* A damaged entry is the trouble of the job that asked for it, and of no other. */
 static int run_job(struct store_commit *c, struct store_batch *b, struct store_job *job, struct err *err)
 {
+    if (job->is_refused)
+        return 0;
     int code = look(c, b->txn, job, err);
     if (code <= 0) {
         if (code < 0)
@@ -184,6 +186,15 @@ static int put_count(struct store_commit *c, MDB_txn *txn, uint32_t table, struc
     return rc ? store_file_error(c->file, rc, err) : 0;
 }
 
+/* A file of an older format takes this one before it holds something that only this one knows. */
+static int put_format(const struct store_commit *c, MDB_txn *txn, struct err *err)
+{
+    uint32_t format = STORE_FORMAT;
+    MDB_val k = {6, (void *)"format"}, v = {sizeof format, &format};
+    int rc = c->format < STORE_FORMAT ? mdb_put(txn, c->file->meta, &k, &v, 0) : 0;
+    return rc ? store_file_error(c->file, rc, err) : 0;
+}
+
 static int put_state(struct store_commit *c, struct store_batch *b, struct err *err)
 {
     char text[STORE_STATE_SIZE];
@@ -199,14 +210,21 @@ static int put_state(struct store_commit *c, struct store_batch *b, struct err *
     return rc ? store_file_error(c->file, rc, err) : 0;
 }
 
+static bool has_changed(const struct store_commit *c, const struct store_batch *b)
+{
+    return b->n_changes || b->state.compacted != c->state.compacted;
+}
+
 static int fill(struct store_commit *c, struct store_batch *b, struct store_jobs *jobs, rev seen, struct err *err)
 {
     int code = put_new_tables(c, b->txn, err);
     for (struct store_job *job = jobs->first; job && code == 0; job = job->next)
         code = run_job(c, b, job, err);
-    if (code == 0 && b->n_changes)
+    if (code == 0 && (b->n_changes || c->room.is_low))
         code = store_compact(c, b, seen, err);
-    if (code == 0 && b->n_changes)
+    if (code == 0 && has_changed(c, b))
+        code = put_format(c, b->txn, err);
+    if (code == 0 && has_changed(c, b))
         code = put_state(c, b, err);
     return code;
 }
@@ -217,7 +235,7 @@ static int commit(struct store_commit *c, struct store_batch *b, struct store_jo
     if (rc)
         return store_file_error(c->file, rc, err);
     int code = fill(c, b, jobs, seen, err);
-    if (code < 0 || b->n_changes == 0) {
+    if (code < 0 || !has_changed(c, b)) {
         mdb_txn_abort(b->txn);
         return code;
     }
@@ -229,6 +247,7 @@ bool store_commit_jobs(struct store_commit *c, struct store_jobs *jobs, rev seen
 {
     struct err err;
     struct store_batch b = {.state = c->state};
+    store_room_admit(&c->room, c->file, jobs);
     int code = commit(c, &b, jobs, seen, &err);
     for (size_t i = 0; i < c->touched.n; i++)
         c->counts.p[c->touched.p[i] - 1] = 0;
@@ -238,9 +257,15 @@ bool store_commit_jobs(struct store_commit *c, struct store_jobs *jobs, rev seen
             store_job_fail(job, &err);
         return false;
     }
-    if (b.n_changes == 0)
+    if (!has_changed(c, &b))
         return false;
     c->state = b.state;
+    c->format = STORE_FORMAT;
     c->tables.n = 0;
     return true;
+}
+
+bool store_commit_can_reclaim(const struct store_commit *c, rev seen)
+{
+    return c->room.is_low && c->state.compacted < seen && c->state.compacted < c->state.revision;
 }

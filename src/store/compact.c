@@ -9,8 +9,9 @@
  * an event, so the loop finds the record of every event. */
 #include "store/inside.h"
 
-/* Per commit: as much as it can produce itself, and some more to catch up. */
-enum { DELETES_PER_CHANGE = 2, MORE_DELETES = 40, STEPS_PER_CHANGE = 4, MORE_STEPS = 256 };
+/* Per commit: as much as it can produce itself, and some more to catch up. Each deletion copies up to three pages, so there are
+ * fewer of them while space is low. */
+enum { DELETES_PER_CHANGE = 2, MORE_DELETES = 40, STEPS_PER_CHANGE = 4, MORE_STEPS = 256, MORE_STEPS_LOW = 4096 };
 
 struct budget {
     size_t steps, deletes;
@@ -46,7 +47,7 @@ static int drop_entry(const struct store_commit *c, struct store_batch *b, const
 
 static bool is_due(const struct store_commit *c, const struct store_batch *b, const struct store_record *r)
 {
-    return b->state.history_bytes > c->limits->keep_bytes ||
+    return c->room.is_low || b->state.history_bytes > c->limits->keep_bytes ||
            (r->time <= b->now && b->now - r->time >= c->limits->keep_ns);
 }
 
@@ -86,8 +87,8 @@ static int step(const struct store_commit *c, struct store_batch *b, struct budg
 int store_compact(const struct store_commit *c, struct store_batch *b, rev seen, struct err *err)
 {
     struct budget left = {
-        .steps = STEPS_PER_CHANGE * b->n_changes + MORE_STEPS,
-        .deletes = DELETES_PER_CHANGE * b->n_changes + MORE_DELETES,
+        .steps = STEPS_PER_CHANGE * b->n_changes + (c->room.is_low ? MORE_STEPS_LOW : MORE_STEPS),
+        .deletes = DELETES_PER_CHANGE * b->n_changes + (c->room.is_low ? store_room_batch(&c->room) : MORE_DELETES),
     };
     int code = 1;
     while (code > 0 && left.steps && left.deletes && b->state.compacted < seen)

@@ -171,6 +171,7 @@ static int fill(struct store_file *f, MDB_txn *txn)
         rc = put(txn, f->meta, "format", &format, sizeof format);
     if (rc == 0)
         rc = put(txn, f->meta, "state", state, sizeof state);
+    f->format = format;
     return rc;
 }
 
@@ -188,7 +189,7 @@ static int create(struct store_file *f, struct err *err)
     return rc ? store_file_error(f, rc, err) : sync_dir(f->dir, err);
 }
 
-static int check_format(const struct store_file *f, MDB_txn *txn, struct err *err)
+static int check_format(struct store_file *f, MDB_txn *txn, struct err *err)
 {
     MDB_val v;
     uint32_t format;
@@ -199,6 +200,7 @@ static int check_format(const struct store_file *f, MDB_txn *txn, struct err *er
         return err_set(err, ERR_INVALID,
                        "the store %s was written by a newer version: it has format %u, this one knows formats up to %d",
                        f->dir, format, STORE_FORMAT);
+    f->format = format;
     return 0;
 }
 

@@ -14,6 +14,7 @@ struct store_file {
     MDB_env *env;
     MDB_dbi log, idx, meta;
     size_t map_bytes, page_bytes;
+    uint32_t format; /* of the file when it was opened */
 };
 
 int store_file_open(struct store_file *f, const char *dir, size_t map_bytes, struct err *err);

@@ -52,6 +52,9 @@ struct store_cursor {
 int store_cursor_enter(struct store_cursor *c, struct store_view *v, MDB_dbi dbi, bool *ret_stands, struct err *err);
 void store_cursor_done(struct store_cursor *c);
 
+/* The event of a record, its value checked. A deletion without a value of its own shows that of the record it replaced. */
+int store_view_event(struct store_view *v, const struct store_record *r, struct store_event *ret, struct err *err);
+
 /* ---- Tables (table.c). ---- */
 
 struct store_tables {
@@ -77,6 +80,8 @@ struct store_job {
     struct store_entry *before;         /* of each change, while it is being committed: what it replaces */
     const struct store_guard *guards;
     size_t n_changes, n_guards;
+    bool is_cleanup;
+    bool is_refused; /* for lack of space, before anything was tried */
     struct store_result result;
     char *message; /* heap, or NULL */
 };
@@ -109,11 +114,31 @@ struct store_limits {
     uint64_t keep_bytes;
 };
 
+/* ---- Space (room.c). ---- */
+
+/* Space for commits; belongs to the writer thread. */
+struct store_room {
+    uint64_t reserve; /* bytes kept for deletions */
+    uint64_t end;     /* of the part of the file whose blocks are allocated */
+    int why;          /* the file could not be extended: a code of LMDB or errno; 0: it could */
+    bool is_low;      /* history is given up at once, commits are small */
+    bool is_full;     /* only deletions are accepted */
+};
+
+/* Allocates the reserve, as far as there is space. */
+void store_room_open(struct store_room *room, const struct store_file *f);
+/* Makes space for the jobs and fails those for which there is none. */
+void store_room_admit(struct store_room *room, const struct store_file *f, struct store_jobs *jobs);
+/* How many jobs a commit may have while space is low, so that the pages it needs are a small part of the reserve. */
+size_t store_room_batch(const struct store_room *room);
+
 /* What one commit needs and carries from one to the next; belongs to the writer thread. */
 struct store_commit {
     const struct store_file *file;
     const struct store_limits *limits;
     struct store_state state; /* as of the last commit */
+    struct store_room room;
+    uint32_t format; /* of the file */
     struct arena arena;
     VEC(struct store_new_table) tables; /* not in the file yet */
     VEC(int64_t) counts;                /* number - 1 → objects more or less than the file says */
@@ -129,8 +154,10 @@ struct store_batch {
 };
 
 /* Makes the changes of all jobs that can be made and sets all results. seen: events up to this revision were handed out.
- * True when something was committed. */
+ * True when something was committed. Without jobs it only gives up history. */
 bool store_commit_jobs(struct store_commit *c, struct store_jobs *jobs, rev seen);
+/* Space is low and there is history to give up: a commit is worth making though no job waits. */
+bool store_commit_can_reclaim(const struct store_commit *c, rev seen);
 /* Gives up history that is too old or too much, a bounded piece of it. */
 int store_compact(const struct store_commit *c, struct store_batch *b, rev seen, struct err *err);
 
@@ -139,15 +166,19 @@ struct store_writer {
     struct store_commit commit; /* the thread's */
     void (*wake)(void *ctx);
     void *ctx;
-    _Atomic rev seen; /* set by the loop */
+    _Atomic rev seen;   /* set by the loop */
+    atomic_bool is_low; /* the writer waits for seen to reach each commit before it makes the next one */
 
     pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t more;
+    pthread_cond_t more, opened;
     struct store_jobs queue, finished;
     struct arena arena;
     VEC(struct store_new_table) tables; /* of the loop, for the writer */
     uint64_t commits;
-    bool is_stuck; /* it waits until the loop has opened the file again */
+    bool is_full;    /* of commit.room, for the loop */
+    bool is_stuck;   /* it waits until the loop has opened the file again */
+    bool has_failed; /* the last commit that only gave up history; the next one comes with a job */
+    bool is_open;    /* the space was measured */
     bool is_closing;
 };
 
@@ -156,8 +187,16 @@ int store_writer_start(struct store_writer *w, struct err *err);
 void store_writer_stop(struct store_writer *w);
 void store_writer_table(struct store_writer *w, struct store_new_table table);
 void store_writer_push(struct store_writer *w, struct store_job *job);
-/* Takes what is finished. True when the writer is stuck and waits for store_writer_go_on. */
-bool store_writer_take(struct store_writer *w, struct store_jobs *ret, uint64_t *ret_commits);
+struct store_progress {
+    uint64_t commits;
+    bool is_full;
+    bool is_stuck; /* the writer waits for store_writer_go_on */
+};
+
+/* Takes what is finished. */
+struct store_progress store_writer_take(struct store_writer *w, struct store_jobs *ret);
+/* Events up to this revision were handed out. */
+void store_writer_see(struct store_writer *w, rev revision);
 void store_writer_go_on(struct store_writer *w, const struct store_state *state);
 
 struct store_event store_event_of(const struct store_record *r);
@@ -172,5 +211,5 @@ struct store {
     struct store_jobs finished; /* taken from the writer, not handed out yet */
     size_t pending, pending_bytes;
     uint64_t commits, writes;
-    bool is_failing, is_polling, is_closing;
+    bool is_failing, is_full, is_polling, is_closing;
 };

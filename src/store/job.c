@@ -117,6 +117,7 @@ struct store_job *store_job_new(const struct store_write *w, int64_t time)
         .guards = guards,
         .n_changes = w->n_changes,
         .n_guards = w->n_guards,
+        .is_cleanup = w->is_cleanup,
     };
     return job;
 }

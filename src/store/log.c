@@ -77,11 +77,8 @@ int store_log_next(struct store_log *l, struct store_event *ret, struct err *err
         code = advance(l, &r, err);
         if (code < 0 || (l->only && r.table != l->only))
             continue;
-        code = store_view_value(v, &r, err);
-        if (code < 0)
-            break;
-        *ret = store_event_of(&r);
-        return 1;
+        code = store_view_event(v, &r, ret, err);
+        return code < 0 ? code : 1;
     }
     return code;
 }

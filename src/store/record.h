@@ -21,7 +21,9 @@
 
 #include <lmdb.h>
 
-enum { STORE_FORMAT = 1 };
+/* 2: a deletion may have no value; its event then shows that of the record before it. Files of format 1 are read as well
+ * and become format 2 with the first commit. */
+enum { STORE_FORMAT = 2 };
 
 /* ---- Keys. ---- */
 

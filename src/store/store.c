@@ -58,8 +58,10 @@ int store_open(const struct store_options *options, struct store **ret, struct e
         s->writer.commit.file = &s->file;
         s->writer.commit.limits = &s->limits;
         s->writer.commit.state = s->view.state;
+        s->writer.commit.format = s->file.format;
         atomic_store(&s->writer.seen, s->view.state.revision);
         code = store_writer_start(&s->writer, err);
+        s->is_full = code == 0 && s->writer.is_full;
     }
     if (code < 0) {
         drop(s);
@@ -199,12 +201,12 @@ static void hand_out_events(struct store *s, rev after)
         struct err err;
         struct store_record r;
         must(store_view_record(&s->view, revision, &r, &err), &err);
-        must(store_view_value(&s->view, &r, &err), &err);
-        struct store_event event = store_event_of(&r);
+        struct store_event event;
+        must(store_view_event(&s->view, &r, &event, &err), &err);
         if (s->options.on_event)
             s->options.on_event(s->options.ctx, &event);
     }
-    atomic_store(&s->writer.seen, s->view.state.revision);
+    store_writer_see(&s->writer, s->view.state.revision);
     if (s->view.state.revision > after && s->options.on_settled)
         s->options.on_settled(s->options.ctx);
 }
@@ -219,7 +221,7 @@ static void hand_out_results(struct store *s)
         s->pending--;
         s->pending_bytes -= job->bytes;
         s->writes += job->result.code == 0;
-        if (job->result.code != ERR_CONFLICT)
+        if (job->result.code != ERR_CONFLICT && !job->is_refused)
             s->is_failing = job->result.code != 0;
         if (job->done)
             job->done(job->ctx, &job->result);
@@ -233,8 +235,10 @@ void store_poll(struct store *s)
     assert(!s->is_polling);
     s->is_polling = true;
     rev before = s->view.state.revision;
-    bool is_stuck = store_writer_take(&s->writer, &s->finished, &s->commits);
-    if (move_view(s, is_stuck, &err) == 0) {
+    struct store_progress progress = store_writer_take(&s->writer, &s->finished);
+    s->commits = progress.commits;
+    s->is_full = progress.is_full;
+    if (move_view(s, progress.is_stuck, &err) == 0) {
         hand_out_events(s, before);
         hand_out_results(s);
     } else {
@@ -276,8 +280,14 @@ struct store_stats store_stats(const struct store *s)
         .writes = s->writes,
         .objects = s->view.state.objects,
         .is_failing = s->is_failing,
+        .is_full = s->is_full,
     };
     if (mdb_env_get_fd(s->file.env, &fd) == 0 && fstat(fd, &st) == 0)
         stats.file_bytes = (uint64_t)st.st_size;
     return stats;
+}
+
+bool store_is_full(const struct store *s)
+{
+    return s->is_full;
 }

@@ -40,7 +40,7 @@ struct store_event {
     str namespace, name;
     rev created;  /* the revision that created the object */
     rev previous; /* the revision before this one; 0: none (created) */
-    str value;    /* STORE_DELETED: the value given with the deletion, its last state */
+    str value;    /* STORE_DELETED: the last state, or the value given with the deletion */
 };
 
 struct store_options {
@@ -141,8 +141,10 @@ struct store_change {
     uint32_t table;
     str namespace, name;
     rev expect;
-    bool is_delete; /* value is then what the event and the log say of it */
-    str value;      /* in two parts, so that a header need not be copied in front of a body */
+    bool is_delete;
+    /* In two parts, so that a header need not be copied in front of a body. Of a deletion: what its event shows; empty: the
+     * last state of the object, which then is not stored again. */
+    str value;
     str value_rest;
 };
 
@@ -168,6 +170,8 @@ struct store_write {
     size_t n_changes;
     const struct store_guard *guards;
     size_t n_guards;
+    bool
+        is_cleanup; /* part of a deletion, such as removing a finalizer: may use the first half of the reserve (room.c) */
     void (*done)(void *ctx, const struct store_result *result); /* called once, by store_poll */
     void *ctx;
 };
@@ -188,7 +192,10 @@ struct store_stats {
     uint64_t log_bytes;              /* of history that could be given up */
     uint64_t commits, writes;
     uint64_t objects;
-    bool is_failing; /* the last commit failed */
+    bool is_failing; /* the last commit failed; not: there was no space to try it */
+    bool is_full;    /* no space but the reserve: writes other than deletions are refused */
 };
 
 struct store_stats store_stats(const struct store *s);
+/* stats.is_full alone, which costs nothing. */
+bool store_is_full(const struct store *s);

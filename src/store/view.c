@@ -118,6 +118,19 @@ int store_view_value(struct store_view *v, const struct store_record *r, struct 
     return store_record_check_value(r, err);
 }
 
+int store_view_event(struct store_view *v, const struct store_record *r, struct store_event *ret, struct err *err)
+{
+    struct store_record shown = *r;
+    int code = r->op == STORE_DELETED && r->value.n == 0 ? store_view_record(v, r->prior, &shown, err) : 0;
+    if (code == 0)
+        code = store_view_value(v, &shown, err);
+    if (code < 0)
+        return code;
+    *ret = store_event_of(r);
+    ret->value = shown.value;
+    return 0;
+}
+
 /*   idx ──► 90 update ──prior──► 70 create ──prior──► 60 delete ──prior──► 20 create
  * at 75: the record of 70;  at 65: no object, as 70 made one;  at 60: none, as 60 is a deletion;  at 30: the record of 20.
  * Records not younger than the compacted revision may be missing, so they are read only when they are the answer. */

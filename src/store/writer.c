@@ -5,16 +5,19 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <time.h>
 
-enum { STACK_BYTES = 256 << 10 };
+enum { STACK_BYTES = 256 << 10, MEASURE_SECONDS = 5 };
 
 static void take_batch(struct store_writer *w, struct store_jobs *ret)
 {
     const struct store_limits *limits = w->commit.limits;
-    size_t n = 0, bytes = 0;
+    const struct store_room *room = &w->commit.room;
+    size_t n = 0, bytes = 0, max = limits->batch_max;
     struct store_job *job;
-    while ((job = w->queue.first) != NULL && n < limits->batch_max &&
-           (n == 0 || bytes + job->bytes <= limits->batch_bytes)) {
+    if (room->is_low && store_room_batch(room) < max)
+        max = store_room_batch(room);
+    while ((job = w->queue.first) != NULL && n < max && (n == 0 || bytes + job->bytes <= limits->batch_bytes)) {
         w->queue.first = job->next;
         if (w->queue.first == NULL)
             w->queue.last = &w->queue.first;
@@ -26,29 +29,78 @@ static void take_batch(struct store_writer *w, struct store_jobs *ret)
     w->tables.n = 0;
 }
 
+/* Whether a commit may be made now; the mutex is held. While space is low, each commit waits until the loop has seen the one
+ * before: only then its pages are free and its history can be given up. */
+static bool has_work(const struct store_writer *w)
+{
+    const struct store_commit *c = &w->commit;
+    rev seen = atomic_load(&w->seen);
+    if (w->is_stuck || (c->room.is_low && seen < c->state.revision))
+        return false;
+    return w->queue.first || (!w->has_failed && store_commit_can_reclaim(c, seen));
+}
+
+/* No event reports that a disk has space again: it is measured from time to time. Nothing else is done on a timer. */
+static void wait_for_work(struct store_writer *w)
+{
+    struct timespec until;
+    while (!w->is_closing && !has_work(w)) {
+        if (!w->is_full) {
+            pthread_cond_wait(&w->more, &w->mutex);
+            continue;
+        }
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += MEASURE_SECONDS;
+        if (pthread_cond_timedwait(&w->more, &w->mutex, &until) == ETIMEDOUT && !w->is_stuck)
+            return;
+    }
+}
+
+/* Commits what is queued, or gives up history, or only measures. */
+static void make_commit(struct store_writer *w)
+{
+    struct store_commit *c = &w->commit;
+    struct store_jobs batch, none;
+    store_jobs_init(&batch);
+    store_jobs_init(&none);
+    take_batch(w, &batch);
+    bool has_jobs = batch.first != NULL;
+    pthread_mutex_unlock(&w->mutex);
+    bool committed = store_commit_jobs(c, &batch, atomic_load(&w->seen));
+    bool stuck = !committed && store_file_is_stuck(c->file);
+    if (c->room.why && !stuck)
+        store_room_admit(&c->room, c->file, &none); /* what the commit has left */
+    pthread_mutex_lock(&w->mutex);
+    bool was_full = w->is_full;
+    store_jobs_move(&w->finished, &batch);
+    w->commits += committed;
+    w->has_failed = !committed && !has_jobs;
+    w->is_stuck = stuck;
+    w->is_full = c->room.is_full;
+    atomic_store(&w->is_low, c->room.is_low);
+    pthread_mutex_unlock(&w->mutex);
+    if (w->wake && (has_jobs || committed || stuck || was_full != c->room.is_full))
+        w->wake(w->ctx);
+    pthread_mutex_lock(&w->mutex);
+}
+
 static void *run(void *arg)
 {
     struct store_writer *w = arg;
-    struct store_jobs batch;
-    store_jobs_init(&batch);
+    struct store_jobs none;
+    store_jobs_init(&none);
+    store_room_open(&w->commit.room, w->commit.file);
+    store_room_admit(&w->commit.room, w->commit.file, &none);
     pthread_mutex_lock(&w->mutex);
+    w->is_full = w->commit.room.is_full;
+    atomic_store(&w->is_low, w->commit.room.is_low);
+    w->is_open = true;
+    pthread_cond_signal(&w->opened);
     for (;;) {
-        while ((w->queue.first == NULL || w->is_stuck) && !w->is_closing)
-            pthread_cond_wait(&w->more, &w->mutex);
-        if (w->queue.first == NULL)
+        wait_for_work(w);
+        if (w->is_closing && w->queue.first == NULL)
             break;
-        take_batch(w, &batch);
-        pthread_mutex_unlock(&w->mutex);
-        bool committed = store_commit_jobs(&w->commit, &batch, atomic_load(&w->seen));
-        bool stuck = !committed && store_file_is_stuck(w->commit.file);
-        pthread_mutex_lock(&w->mutex);
-        store_jobs_move(&w->finished, &batch);
-        w->commits += committed;
-        w->is_stuck = stuck;
-        pthread_mutex_unlock(&w->mutex);
-        if (w->wake)
-            w->wake(w->ctx);
-        pthread_mutex_lock(&w->mutex);
+        make_commit(w);
     }
     pthread_mutex_unlock(&w->mutex);
     return NULL;
@@ -79,10 +131,21 @@ int store_writer_start(struct store_writer *w, struct err *err)
     store_jobs_init(&w->queue);
     store_jobs_init(&w->finished);
     pthread_mutex_init(&w->mutex, NULL);
-    pthread_cond_init(&w->more, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->more, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&w->opened, NULL);
     int rc = start(w);
-    if (rc == 0)
+    if (rc == 0) {
+        pthread_mutex_lock(&w->mutex);
+        while (!w->is_open)
+            pthread_cond_wait(&w->opened, &w->mutex);
+        pthread_mutex_unlock(&w->mutex);
         return 0;
+    }
+    pthread_cond_destroy(&w->opened);
     pthread_cond_destroy(&w->more);
     pthread_mutex_destroy(&w->mutex);
     errno = rc;
@@ -113,14 +176,23 @@ void store_writer_push(struct store_writer *w, struct store_job *job)
     pthread_cond_signal(&w->more); /* it finds the lock open */
 }
 
-bool store_writer_take(struct store_writer *w, struct store_jobs *ret, uint64_t *ret_commits)
+struct store_progress store_writer_take(struct store_writer *w, struct store_jobs *ret)
 {
     pthread_mutex_lock(&w->mutex);
     store_jobs_move(ret, &w->finished);
-    *ret_commits = w->commits;
-    bool stuck = w->is_stuck;
+    struct store_progress progress = {.commits = w->commits, .is_full = w->is_full, .is_stuck = w->is_stuck};
     pthread_mutex_unlock(&w->mutex);
-    return stuck;
+    return progress;
+}
+
+void store_writer_see(struct store_writer *w, rev revision)
+{
+    atomic_store(&w->seen, revision);
+    if (!atomic_load(&w->is_low))
+        return;
+    pthread_mutex_lock(&w->mutex);
+    pthread_cond_signal(&w->more);
+    pthread_mutex_unlock(&w->mutex);
 }
 
 void store_writer_go_on(struct store_writer *w, const struct store_state *state)

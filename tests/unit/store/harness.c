@@ -151,7 +151,7 @@ void harness_submit(struct harness *h, const struct store_write *w, struct outco
         fail_msg("%s", err.msg);
 }
 
-static void wait_and_poll(struct harness *h)
+void harness_poll(struct harness *h)
 {
     struct pollfd fd = {.fd = h->wake, .events = POLLIN};
     uint64_t n;
@@ -163,13 +163,13 @@ static void wait_and_poll(struct harness *h)
 void harness_wait(struct harness *h, const struct outcome *o)
 {
     while (!o->is_done)
-        wait_and_poll(h);
+        harness_poll(h);
 }
 
 void harness_settle(struct harness *h)
 {
     while (store_pending(h->store))
-        wait_and_poll(h);
+        harness_poll(h);
 }
 
 /* A write that cannot succeed brings the writer to the place where it is held, and changes nothing. */

@@ -58,6 +58,8 @@ struct outcome {
 
 void harness_submit(struct harness *h, const struct store_write *w, struct outcome *ret);
 void harness_wait(struct harness *h, const struct outcome *o);
+/* Waits until the writer has something to hand out, and polls. */
+void harness_poll(struct harness *h);
 /* Polls until nothing is pending. */
 void harness_settle(struct harness *h);
 /* Stops the writer between two batches, so that what is submitted until harness_release becomes one batch. */

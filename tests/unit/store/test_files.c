@@ -171,6 +171,43 @@ static void a_newer_format_is_refused(void **state)
     assert_int_equal(store_count(h->store, h->table), 1);
 }
 
+static uint32_t read_format(struct harness *h)
+{
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi meta;
+    MDB_val key = {6, (void *)"format"}, value;
+    uint32_t format;
+    assert_int_equal(mdb_env_create(&env), 0);
+    assert_int_equal(mdb_env_set_maxdbs(env, 3), 0);
+    assert_int_equal(mdb_env_open(env, h->dir, 0, 0600), 0);
+    assert_int_equal(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), 0);
+    assert_int_equal(mdb_dbi_open(txn, "meta", 0, &meta), 0);
+    assert_int_equal(mdb_get(txn, meta, &key, &value), 0);
+    memcpy(&format, value.mv_data, sizeof format);
+    mdb_txn_abort(txn);
+    mdb_env_close(env);
+    return format;
+}
+
+/* Opening writes nothing; the first commit does. */
+static void an_older_format_is_taken_over(void **state)
+{
+    struct harness *h = *state;
+    put(h, "ns", "a", 0, "1");
+    harness_close(h);
+    set_format(h, 1);
+    harness_reopen(h);
+    assert_int_equal(store_count(h->store, h->table), 1);
+    harness_close(h);
+    assert_int_equal(read_format(h), 1);
+    harness_open(h);
+    put(h, "ns", "b", 0, "2");
+    harness_close(h);
+    assert_int_equal(read_format(h), STORE_FORMAT);
+    harness_open(h);
+}
+
 static void foreign_files_are_refused(void **state)
 {
     struct harness *h = *state;
@@ -313,6 +350,7 @@ int main(void)
         TEST(no_directory_no_store),
         TEST(a_directory_belongs_to_one_process),
         TEST(a_newer_format_is_refused),
+        TEST(an_older_format_is_taken_over),
         TEST(foreign_files_are_refused),
         TEST(a_file_that_was_cut_is_refused),
         TEST(a_damaged_value_harms_nothing_else),

@@ -32,6 +32,7 @@ struct entry {
     enum store_op op;
     int64_t time;
     str value;
+    size_t stored; /* bytes of it in the record: none of a deletion that shows the last state */
 };
 
 struct model {
@@ -141,6 +142,8 @@ static void invent(struct model *m, struct job *j)
                                               .expect = expect,
                                               .is_delete = expect && below(m, 3) == 0,
                                               .value = some_value(m)};
+        if (j->changes[i].is_delete && below(m, 2))
+            j->changes[i].value = (str){0};
     }
     for (size_t i = 0; i < j->write.n_guards; i++) {
         size_t key = j->keys[CHANGES + i] = below(m, KEYS);
@@ -161,7 +164,8 @@ static void remember(struct model *m, size_t key, const struct store_change *c)
               : before     ? STORE_UPDATED
                            : STORE_CREATED,
         .time = m->h.clock.wall,
-        .value = c->value,
+        .value = c->is_delete && c->value.n == 0 ? before->value : c->value,
+        .stored = c->value.n,
     };
     *vec_push(&m->h.arena, &m->log) = e;
 }
@@ -409,7 +413,7 @@ static void follow(struct model *m)
 
 static uint64_t size_of(const struct entry *e)
 {
-    return 48 + namespace_of(e->key).n + name_of(e->key).n + e->value.n;
+    return 48 + namespace_of(e->key).n + name_of(e->key).n + e->stored;
 }
 
 static void check_kept(struct model *m)
