@@ -24,6 +24,7 @@ struct server {
     struct api api;
     struct loop_work wake;
     bool is_woken; /* atomic: the wake is posted and not yet served */
+    bool is_full;  /* the store, as it was last logged */
     void (*ready)(void *ctx, const struct err *err);
     void *ready_ctx;
 };
@@ -50,11 +51,24 @@ uint32_t api_table(struct api *api, const struct kind *kind)
 
 /* ---- The store calls. ---- */
 
+static void log_space(struct server *s)
+{
+    bool is_full = store_is_full(s->api.store);
+    if (is_full == s->is_full)
+        return;
+    s->is_full = is_full;
+    if (is_full)
+        log_line(s->api.options.log, LOG_ERROR, "no space left for the store: only deletions are accepted");
+    else
+        log_line(s->api.options.log, LOG_INFO, "the store has space again");
+}
+
 static void serve_wake(struct loop_work *w)
 {
     struct server *s = (struct server *)((char *)w - offsetof(struct server, wake));
     __atomic_store_n(&s->is_woken, false, __ATOMIC_SEQ_CST);
     store_poll(s->api.store);
+    log_space(s);
 }
 
 /* From the writer thread. */
@@ -211,6 +225,7 @@ int api_open(const struct api_options *options, void (*ready)(void *ctx, const s
         free(s);
         return err_wrap(err, "open the store in %s", options->data_dir);
     }
+    log_space(s);
     make_parts(&s->api);
     *ret = &s->api;
     int code = config_load(&s->api, err);

@@ -23,7 +23,10 @@ static const char *check_ping(const struct api *api)
 /* Not part of livez: a full disk is no reason to be restarted, as everything can still be read. */
 static const char *check_store(const struct api *api)
 {
-    return store_stats(api->store).is_failing ? "the last write to disk failed" : NULL;
+    struct store_stats stats = store_stats(api->store);
+    if (stats.is_full)
+        return "no space left to store objects: only deletions are accepted";
+    return stats.is_failing ? "the last write to disk failed" : NULL;
 }
 
 static const char *check_start(const struct api *api)

@@ -231,6 +231,7 @@ static void format_store(struct api *api, struct buf *b)
     add_number(b, "reeve_store_pending_writes", "gauge", "Writes on their way to disk.",
                (double)store_pending(api->store));
     add_number(b, "reeve_store_failing", "gauge", "1 when the last write to disk failed.", s.is_failing);
+    add_number(b, "reeve_store_full", "gauge", "1 when only deletions are accepted, for lack of space.", s.is_full);
 }
 
 static void format_flows(struct api *api, struct buf *b)

@@ -19,6 +19,7 @@ struct seed {
     void (*done)(struct api *api, const struct err *err);
     size_t waiting;    /* calls at work, and one for the start itself */
     bool is_abandoned; /* the server closes */
+    bool was_seeded;   /* by an earlier start: a full disk then only delays what is new */
     bool has_failed;
     struct err err;
     void (*next)(struct seed *s); /* what comes when all calls are answered */
@@ -46,7 +47,10 @@ static void answered(void *ctx, int status, struct http_headers headers, str bod
 {
     struct seed *s = ctx;
     (void)headers;
-    if (status >= 300 && status != 409 && !s->has_failed) {
+    if (status == 507 && s->was_seeded) {
+        log_line(s->api->options.log, LOG_ERROR,
+                 "no space to store what every server starts with: start again when there is");
+    } else if (status >= 300 && status != 409 && !s->has_failed) {
         struct arena scratch ARENA_SCOPE = {0};
         struct json object;
         s->has_failed = true;
@@ -312,6 +316,7 @@ static void seed_roles_again(struct seed *s)
 static void begin(struct loop_work *w)
 {
     struct seed *s = (struct seed *)((char *)w - offsetof(struct seed, start));
+    s->was_seeded = exists(s->api, S("namespaces"), (str){0}, S("kube-system"));
     if (!s->is_abandoned)
         seed_namespaces(s);
     step_done(s);

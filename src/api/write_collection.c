@@ -26,7 +26,10 @@ struct slot {
 struct collection {
     struct write *w; /* of the request: options, and who asks */
     struct read_options options;
+    struct store_range range; /* of the walk */
     struct store_list *walk;
+    rev revision;      /* at which it began */
+    struct buf passed; /* the name of the object it is behind */
     int64_t taken;
     struct buf items; /* JSON of the objects, in their order… */
     struct buf last;  /* the name of the last one of a page… */
@@ -54,6 +57,7 @@ static void close_all(struct collection *c)
     }
     buf_done(&c->items);
     buf_done(&c->last);
+    buf_done(&c->passed);
     arena_done(&c->w->work);
     free(c);
 }
@@ -73,7 +77,7 @@ static void answer_done(struct collection *c)
 static void add_metadata(struct collection *c, struct buf *b)
 {
     struct arena *a = c->w->r->arena;
-    rev at = store_list_revision(c->walk);
+    rev at = c->revision;
     struct page_token token = {.revision = (int64_t)at, .name = buf_str(&c->last)};
     buf_fmt(b, "\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)at);
     if (c->has_more)
@@ -225,12 +229,34 @@ static void take(struct collection *c, const struct store_item *item)
     begin(c, item->namespace, item->name);
 }
 
+/* The next object. On a full disk the store keeps no history, so the walk may meet its end: unless the client has named a
+ * revision, it goes on with the present objects behind the last one. */
+static int next_object(struct collection *c, struct store_item *ret, struct err *err)
+{
+    int rc = store_list_next(c->walk, ret, err);
+    if (rc == ERR_EXPIRED && c->range.at == 0) {
+        struct store_range range = c->range;
+        if (c->passed.n) {
+            range.after_namespace = range.namespace;
+            range.after_name = buf_str(&c->passed);
+        }
+        store_list_close(c->walk);
+        c->walk = store_list_open(c->w->api->store, &range);
+        rc = store_list_next(c->walk, ret, err);
+    }
+    if (rc > 0) {
+        c->passed.n = 0;
+        buf_add_str(&c->passed, ret->name);
+    }
+    return rc;
+}
+
 /* The page is full: is there more behind it? How much is only told where all are meant, as with lists. */
 static void end_page(struct collection *c)
 {
     struct store_item next;
     struct err err = {0};
-    int rc = store_list_next(c->walk, &next, &err);
+    int rc = next_object(c, &next, &err);
     c->is_over = true;
     c->has_more = rc > 0;
     c->rest = -1;
@@ -253,7 +279,7 @@ static void fill(struct collection *c)
             end_page(c);
             break;
         }
-        int rc = store_list_next(c->walk, &item, &err);
+        int rc = next_object(c, &item, &err);
         if (rc > 0)
             take(c, &item);
         else if (rc < 0)
@@ -328,6 +354,8 @@ void write_delete_collection(struct api_request *r)
         abort();
     c->w = w;
     c->options = options;
+    c->range = range;
     c->walk = store_list_open(w->api->store, &range);
+    c->revision = store_list_revision(c->walk);
     fill(c);
 }

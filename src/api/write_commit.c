@@ -7,7 +7,11 @@
 #include "object/object.h"
 #include "object/strategy.h"
 
-enum { MAX_STORED = 1536 * 1024 };                           /* bytes of one object, as etcd has it */
+enum {
+    MAX_STORED = 1536 * 1024, /* bytes of one object, as etcd has it */
+    CLEANUP_GROWTH = 2048,    /* bytes by which a step of a deletion may make an object larger */
+    CLEANUP_LIST = 64,        /* finalizers or owners that are compared */
+};
 static const int64_t patience_ns = 34 * INT64_C(1000000000); /* with an object that changes all the time */
 
 static void attempt(struct write *w);
@@ -130,11 +134,43 @@ static void give_up(struct write *w, struct json status)
     write_refuse(w, status);
 }
 
+/* ---- Steps of deletions, which may use the space that the store keeps for them. ---- */
+
+/* All that next has is in current, which has more. Long lists are not compared. */
+static bool is_smaller_set(const struct json *next, const struct json *current)
+{
+    if (json_len(next) >= json_len(current) || json_len(current) > CLEANUP_LIST)
+        return false;
+    json_each_item(next, item)
+    {
+        bool is_there = false;
+        json_each_item(current, other) is_there = is_there || json_equal(item, other);
+        if (!is_there)
+            return false;
+    }
+    return true;
+}
+
+/* Marking an object, removing a finalizer or an owner, and what a namespace shows while it is being deleted. None of these makes
+ * an object much larger, and what is removed comes back only with a write of another kind, which is refused. */
+static bool is_cleanup(const struct write *w, const struct value_parts *parts)
+{
+    const struct json *next = object_meta(&w->next), *current = object_meta(&w->current);
+    if (w->is_cleanup)
+        return true;
+    if (!w->exists || w->is_create || parts->header.n + parts->body.n > w->stored.n + CLEANUP_GROWTH)
+        return false;
+    bool is_namespace = str_eq(str_of(w->kind->plural), S("namespaces")) && w->kind->group[0] == 0;
+    return is_smaller_set(json_get(next, S("finalizers")), json_get(current, S("finalizers"))) ||
+           is_smaller_set(json_get(next, S("ownerReferences")), json_get(current, S("ownerReferences"))) ||
+           (is_namespace && object_is_deleting(&w->current));
+}
+
 static void submit(struct write *w, enum write_step step)
 {
     if (w->takes_names && !write_crd_enter(w))
         return;
-    struct value_parts parts = {.body = w->stored};
+    struct value_parts parts = {0}; /* of a removal: the event shows the object as it is stored */
     struct err err = {0};
     if (step == WRITE_STORE && !encode_within_limit(w, &parts)) {
         give_up(w, w->status);
@@ -150,6 +186,7 @@ static void submit(struct write *w, enum write_step step)
         .value_rest = parts.body,
     };
     struct store_write write = {.changes = &change, .n_changes = 1, .done = done, .ctx = w};
+    write.is_cleanup = step == WRITE_STORE && is_cleanup(w, &parts);
     write.guards = guards(w, &write.n_guards);
     w->is_removal = step == WRITE_REMOVE;
     if (store_submit(w->api->store, &write, &err) < 0)
@@ -212,7 +249,7 @@ static void done(void *ctx, const struct store_result *result)
 static void forget_attempt(struct write *w)
 {
     arena_reset(&w->work);
-    w->exists = w->is_create = w->has_answer = w->takes_names = false;
+    w->exists = w->is_create = w->has_answer = w->takes_names = w->is_cleanup = false;
     w->revision = 0;
     w->stored = (str){0};
     w->next = w->current = w->status = json_null();

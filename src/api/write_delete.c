@@ -50,6 +50,7 @@ enum write_step write_next_delete(struct write *w)
         return WRITE_REFUSED;
     w->next = json_dup(&w->work, &w->current);
     w->code = 200;
+    w->is_cleanup = true;
     if (write_is_crd(w->kind) && write_crd_mark(w))
         return WRITE_STORE;
     enum meta_deletion deletion = meta_prepare_delete(&w->work, w->kind, &w->next, w->delete_options, clock);

@@ -67,6 +67,7 @@ struct write {
     bool is_create; /* next is a new object */
     bool has_answer;
     bool is_removal;  /* on its way to the store */
+    bool is_cleanup;  /* it marks an object for deletion: the store has space in reserve for that */
     bool takes_names; /* a CRD whose names were accepted in this attempt */
 
     /* ---- Its place among the writes of CRDs (write_crd.c). ---- */
