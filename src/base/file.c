@@ -72,6 +72,11 @@ int file_check_private(const char *path, const struct stat *st, struct err *err)
 
 /* ---- Writing. ---- */
 
+static bool no_space(int code)
+{
+    return code == ENOSPC || code == EDQUOT;
+}
+
 static bool write_all(int fd, str text)
 {
     for (size_t done = 0; done < text.n;) {
@@ -89,11 +94,9 @@ int file_replace(const char *path, str text, struct err *err)
     char *beside = str_cstr(&scratch, str_fmt(&scratch, "%s.XXXXXX", path));
     int fd = mkostemp(beside, O_CLOEXEC); /* mode 0600 */
     if (fd < 0)
-        return err_set(err, ERR_IO, "make a file beside %s: %m", path);
+        return err_set(err, no_space(errno) ? ERR_NO_SPACE : ERR_IO, "make a file beside %s: %m", path);
     bool is_written = write_all(fd, text);
-    int code = is_written
-                   ? 0
-                   : err_set(err, errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, "write %s: %m", beside);
+    int code = is_written ? 0 : err_set(err, no_space(errno) ? ERR_NO_SPACE : ERR_IO, "write %s: %m", beside);
     close(fd);
     if (code == 0 && rename(beside, path) < 0)
         code = err_set(err, ERR_IO, "move %s to %s: %m", beside, path);
@@ -115,4 +118,15 @@ int file_write(const char *path, str text, struct err *err)
     code = fsync(fd) < 0 ? err_set(err, ERR_IO, "sync directory %s: %m", dir) : 0;
     close(fd);
     return code;
+}
+
+int file_update(const char *path, str text, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct stat st;
+    str present = {0};
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0777) == 0600 &&
+        file_read(&scratch, str_of(path), FILE_REGULAR, text.n, &present, NULL) == 0 && str_eq(present, text))
+        return 0;
+    return file_write(path, text, err);
 }

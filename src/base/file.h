@@ -28,3 +28,5 @@ int file_check_private(const char *path, const struct stat *st, struct err *err)
 int file_replace(const char *path, str text, struct err *err);
 /* …which is here, too. */
 int file_write(const char *path, str text, struct err *err);
+/* Writes only what is not there yet: a file with this text and mode 0600 is left alone, which needs no space on the disk. */
+int file_update(const char *path, str text, struct err *err);

@@ -82,7 +82,7 @@ static int write_kubeconfig(struct up *u, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     str server = str_fmt(&scratch, "https://%.*s", STR(u->address));
-    return file_write(u->options.kubeconfig, pki_kubeconfig(u->pki, &scratch, server), err);
+    return file_update(u->options.kubeconfig, pki_kubeconfig(u->pki, &scratch, server), err);
 }
 
 /* Old connections keep what they have; new ones, and whoever reads the kubeconfig again, get the new ones. */
@@ -293,13 +293,23 @@ static struct http_server_stats server_stats(void *ctx)
     return http_server_stats(u->server);
 }
 
+/* A full disk is no reason not to start: the certificates are those of before, only the address may be another. */
+static int start_kubeconfig(struct up *u, struct err *err)
+{
+    int code = write_kubeconfig(u, err);
+    if (code != ERR_NO_SPACE)
+        return code;
+    log_line(&u->log, LOG_ERROR, "cannot write the kubeconfig", LOG_STR("error", str_of(err->msg)));
+    return 0;
+}
+
 static void on_ready(void *ctx, const struct err *failure)
 {
     struct up *u = ctx;
     struct err err = failure ? *failure : (struct err){0};
     if (u->is_ending)
         return;
-    if (failure || write_kubeconfig(u, &err) < 0 || start_controllers(u, &err) < 0) {
+    if (failure || start_kubeconfig(u, &err) < 0 || start_controllers(u, &err) < 0) {
         term_complain("up", "%s", err.msg);
         end(u, CLI_FAILED);
         return;

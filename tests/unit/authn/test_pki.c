@@ -585,6 +585,19 @@ static void test_write_file(void **state)
     assert_int_equal(file_write(path_of(&p, "k"), S("one"), &err), 0);
     check_mode(path_of(&p, "k"));
     assert_true(str_eq(text_of(&p, "k"), S("one")));
+    struct stat before, after;
+    assert_int_equal(stat(path_of(&p, "k"), &before), 0);
+    assert_int_equal(file_update(path_of(&p, "k"), S("one"), &err), 0);
+    assert_int_equal(stat(path_of(&p, "k"), &after), 0);
+    assert_true(before.st_ino == after.st_ino); /* right already: not written */
+    assert_int_equal(chmod(path_of(&p, "k"), 0644), 0);
+    assert_int_equal(file_update(path_of(&p, "k"), S("one"), &err), 0);
+    assert_int_equal(stat(path_of(&p, "k"), &after), 0);
+    assert_int_equal(after.st_mode & 0777, 0600);
+    str text;
+    assert_int_equal(file_update(path_of(&p, "k"), S("three"), &err), 0);
+    assert_int_equal(file_read(&p.arena, str_of(path_of(&p, "k")), FILE_REGULAR, 100, &text, &err), 0);
+    assert_true(str_eq(text, S("three")));
     assert_int_equal(file_write(path_of(&p, "none/k"), S("one"), &err), ERR_IO);
     assert_int_equal(mkdir(path_of(&p, "d"), 0700), 0);
     assert_int_equal(file_write(path_of(&p, "d"), S("one"), &err), ERR_IO);
