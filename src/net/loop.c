@@ -55,7 +55,7 @@ int loop_new_on(const struct clock *clock, struct loop **ret, struct err *err)
     l->now = clock->mono_ns(clock->ctx);
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = NULL};
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL}; /* rings again without being read */
     if (l->epoll < 0 || l->bell < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->bell, &e) < 0) {
         err_set(err, ERR_IO, "make an event loop: %m");
         loop_free(l);
@@ -127,22 +127,12 @@ static unsigned events_of(uint32_t e)
     return events;
 }
 
-/* The eventfd is the one event without a loop_fd: it is silenced here, and its work is looked at in any case. */
-static void silence(struct loop *l)
-{
-    uint64_t rings;
-    while (read(l->bell, &rings, sizeof rings) < 0 && errno == EINTR)
-        ;
-}
-
 static void serve_descriptors(struct loop *l, int n)
 {
     for (int i = 0; i < n; i++) {
         struct loop_fd *f = l->events[i].data.ptr;
-        if (f)
+        if (f) /* else the eventfd: posted work is served in any case */
             f->place = (uint32_t)i + 1;
-        else
-            silence(l);
     }
     for (int i = 0; i < n; i++) {
         struct loop_fd *f = l->events[i].data.ptr;

@@ -11,6 +11,7 @@
 #include "store/file.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 /* ---- The view: the transaction all reading happens in (view.c). ---- */
@@ -169,8 +170,11 @@ struct store_writer {
     _Atomic rev seen;   /* set by the loop */
     atomic_bool is_low; /* the writer waits for seen to reach each commit before it makes the next one */
 
+    sem_t more;   /* posted when the writer is parked and has to look again */
+    sem_t opened; /* posted once, when the space was measured */
+
     pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t more, opened;
+    bool is_parked;
     struct store_jobs queue, finished;
     struct arena arena;
     VEC(struct store_new_table) tables; /* of the loop, for the writer */
@@ -178,7 +182,6 @@ struct store_writer {
     bool is_full;    /* of commit.room, for the loop */
     bool is_stuck;   /* it waits until the loop has opened the file again */
     bool has_failed; /* the last commit that only gave up history; the next one comes with a job */
-    bool is_open;    /* the space was measured */
     bool is_closing;
 };
 

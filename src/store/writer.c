@@ -40,20 +40,40 @@ static bool has_work(const struct store_writer *w)
     return w->queue.first || (!w->has_failed && store_commit_can_reclaim(c, seen));
 }
 
+/* Until somebody calls unpark_writer; the mutex is held, but not meanwhile. False after a time without that, which has an end only while
+ * the disk is full. A semaphore and not a condition: whoever wakes from a condition has marked the mutex as contended, and
+ * unlocking it is a call into the kernel, with every write. */
+static bool park_writer(struct store_writer *w)
+{
+    struct timespec until;
+    bool is_full = w->is_full;
+    w->is_parked = true;
+    pthread_mutex_unlock(&w->mutex);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += MEASURE_SECONDS;
+    int rc = is_full ? sem_clockwait(&w->more, CLOCK_MONOTONIC, &until) : sem_wait(&w->more);
+    bool is_late = rc < 0 && errno == ETIMEDOUT;
+    pthread_mutex_lock(&w->mutex);
+    w->is_parked = false;
+    return !is_late;
+}
+
+/* Unlocks the mutex and lets the writer look again. It finds the lock open. */
+static void unpark_writer(struct store_writer *w)
+{
+    bool is_parked = w->is_parked;
+    w->is_parked = false;
+    pthread_mutex_unlock(&w->mutex);
+    if (is_parked)
+        sem_post(&w->more);
+}
+
 /* No event reports that a disk has space again: it is measured from time to time. Nothing else is done on a timer. */
 static void wait_for_work(struct store_writer *w)
 {
-    struct timespec until;
-    while (!w->is_closing && !has_work(w)) {
-        if (!w->is_full) {
-            pthread_cond_wait(&w->more, &w->mutex);
-            continue;
-        }
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += MEASURE_SECONDS;
-        if (pthread_cond_timedwait(&w->more, &w->mutex, &until) == ETIMEDOUT && !w->is_stuck)
+    while (!w->is_closing && !has_work(w))
+        if (!park_writer(w) && !w->is_stuck)
             return;
-    }
 }
 
 /* Commits what is queued, or gives up history, or only measures. */
@@ -94,8 +114,7 @@ static void *run(void *arg)
     pthread_mutex_lock(&w->mutex);
     w->is_full = w->commit.room.is_full;
     atomic_store(&w->is_low, w->commit.room.is_low);
-    w->is_open = true;
-    pthread_cond_signal(&w->opened);
+    sem_post(&w->opened);
     for (;;) {
         wait_for_work(w);
         if (w->is_closing && w->queue.first == NULL)
@@ -131,22 +150,16 @@ int store_writer_start(struct store_writer *w, struct err *err)
     store_jobs_init(&w->queue);
     store_jobs_init(&w->finished);
     pthread_mutex_init(&w->mutex, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->more, &attr);
-    pthread_condattr_destroy(&attr);
-    pthread_cond_init(&w->opened, NULL);
+    sem_init(&w->more, 0, 0);
+    sem_init(&w->opened, 0, 0);
     int rc = start(w);
     if (rc == 0) {
-        pthread_mutex_lock(&w->mutex);
-        while (!w->is_open)
-            pthread_cond_wait(&w->opened, &w->mutex);
-        pthread_mutex_unlock(&w->mutex);
+        while (sem_wait(&w->opened) < 0)
+            continue;
         return 0;
     }
-    pthread_cond_destroy(&w->opened);
-    pthread_cond_destroy(&w->more);
+    sem_destroy(&w->opened);
+    sem_destroy(&w->more);
     pthread_mutex_destroy(&w->mutex);
     errno = rc;
     return err_set(err, ERR_INTERNAL, "start the thread that writes the store: %m");
@@ -156,8 +169,7 @@ void store_writer_stop(struct store_writer *w)
 {
     pthread_mutex_lock(&w->mutex);
     w->is_closing = true;
-    pthread_cond_signal(&w->more);
-    pthread_mutex_unlock(&w->mutex);
+    unpark_writer(w);
     pthread_join(w->thread, NULL);
 }
 
@@ -172,8 +184,7 @@ void store_writer_push(struct store_writer *w, struct store_job *job)
 {
     pthread_mutex_lock(&w->mutex);
     store_jobs_push(&w->queue, job);
-    pthread_mutex_unlock(&w->mutex);
-    pthread_cond_signal(&w->more); /* it finds the lock open */
+    unpark_writer(w);
 }
 
 struct store_progress store_writer_take(struct store_writer *w, struct store_jobs *ret)
@@ -191,8 +202,7 @@ void store_writer_see(struct store_writer *w, rev revision)
     if (!atomic_load(&w->is_low))
         return;
     pthread_mutex_lock(&w->mutex);
-    pthread_cond_signal(&w->more);
-    pthread_mutex_unlock(&w->mutex);
+    unpark_writer(w);
 }
 
 void store_writer_go_on(struct store_writer *w, const struct store_state *state)
@@ -200,6 +210,5 @@ void store_writer_go_on(struct store_writer *w, const struct store_state *state)
     pthread_mutex_lock(&w->mutex);
     w->commit.state = *state;
     w->is_stuck = false;
-    pthread_cond_signal(&w->more);
-    pthread_mutex_unlock(&w->mutex);
+    unpark_writer(w);
 }
