@@ -8,6 +8,7 @@
 #include "net/tls.h"
 #include "json/base64.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -249,6 +250,37 @@ static struct server_memory memory_of(pid_t pid)
     struct arena scratch ARENA_SCOPE = {0};
     str status = status_of(&scratch, pid);
     return (struct server_memory){kilobytes(status, S("RssAnon")), kilobytes(status, S("RssFile"))};
+}
+
+/* Of one thread, from a file such as /proc/1/task/1/status. */
+static double switches_of(const char *path)
+{
+    double sum = 0;
+    char line[256];
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        str name = {0}, number = {0};
+        uint64_t n;
+        if (str_cut(str_of(line), ':', &name, &number) && str_has_suffix(name, S("ctxt_switches")) &&
+            str_to_uint64(str_trim(number), &n))
+            sum += (double)n;
+    }
+    if (f)
+        (void)fclose(f);
+    return sum;
+}
+
+double server_switches(const struct server *s)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    double sum = 0;
+    const char *tasks = str_cstr(&scratch, str_fmt(&scratch, "/proc/%ld/task", (long)s->pid));
+    DIR *d = opendir(tasks);
+    bench_must(d != NULL, "list threads");
+    for (struct dirent *e; (e = readdir(d));) /* NOLINT(concurrency-mt-unsafe): no other thread has this one */
+        sum += switches_of(str_cstr(&scratch, str_fmt(&scratch, "%s/%s/status", tasks, e->d_name)));
+    closedir(d);
+    return sum;
 }
 
 double server_cpu(const struct server *s)

@@ -53,6 +53,8 @@ void server_done(struct server *s);
 
 /* Seconds of CPU time since it began, of all its threads, the kernel's share included. */
 double server_cpu(const struct server *s);
+/* Context switches of all its threads that are still there. */
+double server_switches(const struct server *s);
 struct server_memory server_memory(const struct server *s);
 size_t server_threads(const struct server *s);
 /* The most that was ever resident, mapped files included. */
