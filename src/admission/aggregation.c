@@ -4,6 +4,7 @@
 #include "admission/steps.h"
 
 #include "authz/validate.h"
+#include "base/budget.h"
 #include "object/object.h"
 
 /* A role whose selectors nobody has seen yet. */
@@ -31,12 +32,16 @@ int aggregation_step(const struct admission_facts *facts, const struct admission
     if (!facts->aggregates || write->operation == ADMISSION_DELETE || rbac_kind_of(write->kind) != AUTHZ_CLUSTER_ROLE ||
         !aggregate_is(write->object))
         return 0;
-    bool is_known = has_same_selectors(write) &&
-                    aggregate_index_rules(facts->aggregates, write->arena, object_name(write->object), &rules);
-    if (!is_known && select_now(facts, write, &rules) < 0)
-        return 0;
+    bool is_same = has_same_selectors(write);
+    budget_hold(); /* until the rules are copied: the index may change while this is suspended */
+    bool is_known =
+        is_same && aggregate_index_rules(facts->aggregates, write->arena, object_name(write->object), &rules);
+    bool is_found = is_known || select_now(facts, write, &rules) == 0;
     struct json borrowed = rules.n ? rules_to_json(write->arena, rules) : json_null();
     /* A copy: the indexes may let go of these texts before the write is answered. */
-    json_set(write->arena, write->object, S("rules"), json_dup(write->arena, &borrowed));
+    struct json own = json_dup(write->arena, &borrowed);
+    budget_release();
+    if (is_found)
+        json_set(write->arena, write->object, S("rules"), own);
     return 0;
 }

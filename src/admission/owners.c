@@ -3,6 +3,7 @@
  * with a finalizer too. And references decide when an object is deleted, so changing them takes the right to delete it. */
 #include "admission/steps.h"
 
+#include "base/budget.h"
 #include "object/object.h"
 
 static bool same_owners(const struct json *x, const struct json *y)
@@ -49,6 +50,7 @@ static int check_delete(const struct admission_facts *facts, const struct admiss
 static int check_block(const struct admission_facts *facts, const struct admission_write *write, const struct json *ref,
                        struct admission_outcome *ret)
 {
+    budget_charge(30);
     str version = object_api_version(ref), kind_name = object_kind(ref);
     const struct kind *kind = facts->kind_of(facts->ctx, version, kind_name);
     if (!kind)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "authz/covers_axis.h"
 
+#include "base/budget.h"
+
 #include <stdlib.h>
 
 enum {
@@ -43,7 +45,7 @@ bool covers_spend(struct covers_scope *s, size_t steps)
         return false;
     }
     s->work -= steps;
-    return true;
+    return budget_charge(steps / 4);
 }
 
 /* ---- Values and the rules that cover them. ---- */

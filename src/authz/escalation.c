@@ -2,6 +2,7 @@
 #include "authz/escalation.h"
 
 #include "authz/validate.h"
+#include "base/budget.h"
 #include "object/object.h"
 #include "object/status.h"
 
@@ -104,8 +105,11 @@ static bool holds(struct check *c, struct rules wanted, str *ret_why)
 {
     struct holdings h = {.check = c};
     struct covers_missing missing;
+    budget_hold(); /* roles may be replaced while the comparison is suspended: it works on copies */
     authz_visit(c->ix, c->who, c->write->namespace, collect, &h);
-    struct rules held = {h.rules.p, h.rules.n};
+    struct rules held = rules_dup(&c->scratch, (struct rules){h.rules.p, h.rules.n});
+    wanted = rules_dup(&c->scratch, wanted);
+    budget_release();
     bool covered = rules_cover(&c->scratch, held, wanted, ret_why ? &missing : NULL);
     if (!covered && ret_why)
         *ret_why = refusal(c, &missing, &h);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "authz/rule.h"
 
+#include "base/budget.h"
+
 /* The five lists of a rule: where they are, and what they are called. Kubernetes prints them in another order in JSON than
  * in errors. */
 struct field {
@@ -43,6 +45,7 @@ static struct strs *list_of_mut(struct rule *rule, const struct field *f)
 
 static int strs_from_json(struct arena *a, const struct json *list, struct strs *ret, struct err *err)
 {
+    budget_charge(1 + json_len(list));
     if (json_is_null(list))
         return 0;
     if (!json_is_arr(list))

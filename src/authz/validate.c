@@ -2,6 +2,7 @@
 /* Validation of the four kinds, in the order in which Kubernetes finds faults. */
 #include "authz/validate.h"
 
+#include "base/budget.h"
 #include "object/selector.h"
 
 enum authz_kind rbac_kind_of(const struct kind *kind)
@@ -66,6 +67,7 @@ static void validate_urls(struct spot at, const struct json *rule, bool namespac
 
 static void validate_rule(struct spot at, const struct json *rule, bool namespaced)
 {
+    budget_charge(20);
     if (!has_any(rule, "verbs"))
         required(at, "verbs", "verbs must contain at least one value");
     if (has_any(rule, "nonResourceURLs")) {
@@ -163,6 +165,7 @@ static void validate_service_account(struct spot at, const struct json *subject,
 
 static void validate_subject(struct spot at, const struct json *subject, bool namespaced)
 {
+    budget_charge(20);
     str kind = json_get_text(subject, S("kind")), group = json_get_text(subject, S("apiGroup"));
     if (json_get_text(subject, S("name")).n == 0)
         required(at, "name", "");

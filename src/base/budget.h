@@ -40,7 +40,14 @@ static inline bool budget_charge(size_t steps)
     return b->slice >= 0 || budget_look(b);
 }
 
-/* The same for bytes of text. */
+/* For a loop of n short rounds, called in each: charges them in blocks. */
+static inline bool budget_charge_round(size_t i, size_t n)
+{
+    enum { BLOCK = 256 };
+    return i % BLOCK || budget_charge(n - i < BLOCK ? n - i : BLOCK);
+}
+
+/* The same as budget_charge for bytes of text. */
 static inline bool budget_charge_text(size_t bytes)
 {
     return budget_charge(1 + bytes / 64);

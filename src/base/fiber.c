@@ -40,8 +40,8 @@
 enum {
     STACK_BYTES = 8 * 1024 * 1024,
     GUARD_BYTES = 64 * 1024,
-    HEAD_BYTES = 4096,       /* struct fiber, at the top */
-    KEPT_BYTES = 64 * 1024,  /* memory of an idle stack that is not returned */
+    HEAD_BYTES = 4096,      /* struct fiber, at the top */
+    KEPT_BYTES = 64 * 1024, /* memory of an idle stack that is not returned */
     KEPT_STACKS = 8,
     TRIM_USES = 64,
 };
@@ -163,8 +163,8 @@ static char *top_of(struct fiber *f)
 
 static struct fiber *stack_new(struct fiber_pool *pool)
 {
-    char *base = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    char *base =
+        mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (base == MAP_FAILED || mprotect(base, GUARD_BYTES, PROT_NONE) < 0)
         abort();
     struct fiber *f = (struct fiber *)(void *)(base + STACK_BYTES - HEAD_BYTES);
@@ -210,7 +210,8 @@ static void give_back(struct fiber *f)
     struct fiber_pool *pool = f->pool;
     pool->n_busy--;
 #ifdef BASE_ASAN
-    __asan_unpoison_memory_region(f->base + GUARD_BYTES, STACK_BYTES - GUARD_BYTES); /* its last frames never returned */
+    __asan_unpoison_memory_region(f->base + GUARD_BYTES,
+                                  STACK_BYTES - GUARD_BYTES); /* its last frames never returned */
 #endif
     if (pool->n_idle >= KEPT_STACKS) {
         stack_free(f);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/json.h"
 
+#include "base/budget.h"
+
 #include <stdlib.h>
 
 /* Numbers by value. A double is compared with an integer exactly, without rounding the integer. */
@@ -40,7 +42,7 @@ static int compare_numbers(const struct json *a, const struct json *b)
 
 static bool equal_members(const struct json *a, const struct json *b)
 {
-    if (a->n != b->n)
+    if (a->n != b->n || !budget_charge(1 + a->n / 2))
         return false;
     /* Nearly always the order is the same; only from the first difference on keys are looked up. */
     uint32_t i = 0;
@@ -82,7 +84,7 @@ bool json_equal(const struct json *a, const struct json *b)
     default:
         break;
     }
-    if (a->n != b->n)
+    if (a->n != b->n || !budget_charge(1 + a->n / 4))
         return false;
     for (uint32_t i = 0; i < a->n; i++) {
         if (!json_equal(&a->items[i], &b->items[i]))
@@ -102,6 +104,7 @@ static const struct json_member **sorted(const struct json *obj)
     const struct json_member **list = malloc(((size_t)obj->n + 1) * sizeof *list);
     if (list == NULL)
         abort();
+    budget_charge((size_t)obj->n * 8);
     for (uint32_t i = 0; i < obj->n; i++)
         list[i] = &obj->members[i];
     qsort(list, obj->n, sizeof *list, by_key);
@@ -124,6 +127,7 @@ static int compare_members(const struct json *a, const struct json *b)
 
 static int compare_items(const struct json *a, const struct json *b)
 {
+    budget_charge(1 + a->n / 4);
     for (uint32_t i = 0; i < a->n && i < b->n; i++) {
         int c = json_compare(&a->items[i], &b->items[i]);
         if (c)

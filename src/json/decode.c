@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/budget.h"
 #include "json/json.h"
 #include "json/syntax.h"
 
@@ -173,6 +174,8 @@ static bool convert_obj(struct decoder *d, yyjson_val *v, struct json *out, cons
     *out = (struct json){.type = JSON_OBJ, .n = (uint32_t)n, .members = m};
     yyjson_val *key = unsafe_yyjson_get_first(v);
     for (size_t i = 0; i < n; i++, m++) {
+        if (!budget_charge_round(i, n))
+            return false;
         yyjson_val *val = key + 1;
         here.key = (str){unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
         m->key = here.key.p;
@@ -196,6 +199,8 @@ static bool convert_arr(struct decoder *d, yyjson_val *v, struct json *out, cons
     *out = (struct json){.type = JSON_ARR, .n = (uint32_t)n, .items = item};
     v = unsafe_yyjson_get_first(v);
     for (; here.index < n; here.index++, item++) {
+        if (!budget_charge_round(here.index, n))
+            return false;
         if (!unsafe_yyjson_is_ctn(v))
             *item = scalar(v);
         else if (!convert(d, v, item, &here))
@@ -238,6 +243,7 @@ int json_decode(struct arena *a, str text, const struct json_limits *limits, str
         return err_set(err, ERR_TOO_LARGE, "JSON text of %zu bytes is longer than the limit of %zu", text.n, max);
     if (str_has_prefix(text, S("\xef\xbb\xbf")))
         text = str_from(text, 3);
+    budget_charge(text.n / 32); /* all at once: a long text is put off before it takes memory */
     yyjson_read_err why;
     yyjson_doc *doc = read_copy(a, text, &why);
     if (doc == NULL)

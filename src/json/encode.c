@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/json.h"
 
+#include "base/budget.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +123,8 @@ static void encode_long(struct buf *b, str s)
     buf_add_char(b, '"');
     while (s.n) {
         size_t n = s.n > PIECE ? PIECE : s.n;
+        if (!budget_charge(PIECE / 64))
+            break;
         while (n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80) /* U+2028 is not split */
             n++;
         if (b->cap - b->n < n * 6)
@@ -279,6 +283,7 @@ static void encode_sorted(struct encoder *e, const struct json *obj)
     const struct json_member *few[ON_STACK], **list = few;
     if (obj->n > ON_STACK && (list = malloc(obj->n * sizeof *list)) == NULL)
         abort();
+    budget_charge((size_t)obj->n * 8);
     for (uint32_t i = 0; i < obj->n; i++)
         list[i] = &obj->members[i];
     qsort(list, obj->n, sizeof *list, by_key);
@@ -291,15 +296,18 @@ static void encode_sorted(struct encoder *e, const struct json *obj)
 static void encode_children(struct encoder *e, const struct json *v)
 {
     bool obj = v->type == JSON_OBJ;
+    bool is_deep = e->flags & JSON_PRETTY && e->depth > 16;
+    if (!budget_charge(is_deep ? v->n : 1))
+        return;
     buf_add_char(e->b, obj ? '{' : '[');
     e->depth++;
     if (obj && (e->flags & JSON_SORTED)) {
         encode_sorted(e, v);
     } else if (obj) {
-        for (uint32_t i = 0; i < v->n; i++)
+        for (uint32_t i = 0; i < v->n && budget_charge_round(i, v->n); i++)
             encode_member(e, &v->members[i], i == 0);
     } else {
-        for (uint32_t i = 0; i < v->n; i++) {
+        for (uint32_t i = 0; i < v->n && budget_charge_round(i, v->n); i++) {
             if (i)
                 buf_add_char(e->b, ',');
             new_line(e);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/jsonpath_steps.h"
 
+#include "base/budget.h"
+
 /* ---- Comparison in filters: only values of one basic type compare, as in Go's templates. ---- */
 
 enum order { ORDER_NONE, ORDER_LESS, ORDER_EQUAL, ORDER_GREATER };
@@ -57,6 +59,7 @@ static void add(struct arena *a, jsonpath_hits *hits, const struct json *v)
 
 static void all_children(struct arena *a, const struct json *v, jsonpath_hits *ret)
 {
+    budget_charge(json_len(v));
     json_each_item(v, item)
     {
         add(a, ret, item);
@@ -90,7 +93,7 @@ static bool slice(struct arena *a, const struct jsonpath_step *s, const struct j
     return true;
 }
 
-/* Whether one item passes; *ret_stop when the two sides cannot be compared. */
+/* Whether one item passes; *ret_stop when the two sides cannot be compared. What it takes in a is of no use afterwards. */
 static bool item_passes(struct arena *a, const struct jsonpath_step *s, const struct json *item, bool *ret_stop)
 {
     jsonpath_hits left = {0}, right = {0};
@@ -113,12 +116,14 @@ static bool item_passes(struct arena *a, const struct jsonpath_step *s, const st
 
 static bool filter(struct arena *a, const struct jsonpath_step *s, const struct json *v, jsonpath_hits *ret)
 {
+    struct arena scratch ARENA_SCOPE = {0};
     bool stop = false;
     if (!json_is_arr(v))
         return false;
     json_each_item(v, item)
     {
-        if (item_passes(a, s, item, &stop))
+        arena_reset(&scratch);
+        if (item_passes(&scratch, s, item, &stop))
             add(a, ret, item);
         if (stop)
             return false;
@@ -150,6 +155,8 @@ static bool find(struct arena *a, const struct jsonpath *path, const struct json
     add(a, &now, doc);
     for (size_t i = 0; i < path->steps.n; i++) {
         next = (jsonpath_hits){0};
+        if (!budget_charge(3 + now.n))
+            return false;
         for (size_t k = 0; k < now.n; k++)
             if (!step(a, &path->steps.p[i], now.p[k], &next))
                 return false;

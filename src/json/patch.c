@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/patch.h"
 
+#include "base/budget.h"
 #include "json/pointer.h"
 
 #include <inttypes.h>
@@ -57,6 +58,8 @@ static int fail(struct patcher *p, enum err_code code, const char *fmt, ...)
 static int take_steps(struct patcher *p, size_t n)
 {
     p->steps += n;
+    if (!budget_charge(1 + n / 8))
+        return fail(p, ERR_TOO_LARGE, "the patch takes too many steps");
     return p->steps > PATCH_MAX_STEPS ? fail(p, ERR_TOO_LARGE, "the patch takes too many steps") : 0;
 }
 

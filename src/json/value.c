@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/json.h"
 
+#include "base/budget.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,6 +41,8 @@ static bool has_key(const struct json_member *m, str key, uint32_t hash)
 
 static const struct json_member *find_hashed(const struct json *obj, str key, uint32_t hash)
 {
+    if (obj->n > 64)
+        budget_charge(obj->n / 16); /* of a loop over wide objects this is what costs */
     for (uint32_t i = 0; i < obj->n; i++) {
         if (has_key(&obj->members[i], key, hash))
             return &obj->members[i];
@@ -81,6 +85,7 @@ enum { INDEX_FROM = 32 }; /* members; below, a linear search is as quick */
 
 void json_index_init(struct json_index *ix, const struct json *obj)
 {
+    budget_charge(json_len(obj) * 2);
     *ix = (struct json_index){.obj = obj};
     if (json_len(obj) <= INDEX_FROM || !json_is_obj(obj))
         return;
@@ -291,9 +296,9 @@ struct json json_dup(struct arena *a, const struct json *v)
     if (json_is_str(v))
         return json_str(str_dup(a, json_text(v)));
     struct json copy = json_dup_top(a, v);
-    for (uint32_t i = 0; copy.type == JSON_ARR && i < copy.n; i++)
+    for (uint32_t i = 0; copy.type == JSON_ARR && i < copy.n && budget_charge_round(i, copy.n); i++)
         copy.items[i] = json_dup(a, &copy.items[i]);
-    for (uint32_t i = 0; copy.type == JSON_OBJ && i < copy.n; i++) {
+    for (uint32_t i = 0; copy.type == JSON_OBJ && i < copy.n && budget_charge_round(i, copy.n); i++) {
         struct json_member *m = &copy.members[i];
         m->key = str_dup(a, json_key(m)).p;
         m->val = json_dup(a, &m->val);

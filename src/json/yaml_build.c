@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/yaml_build.h"
 
+#include "base/budget.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -190,6 +192,7 @@ int yaml_build_scalar(struct yaml_build *b, const struct yaml_node *node)
 /* Containers of its own, so that a change to one does not show in the other; strings never change and are shared. */
 static struct json copy_of(struct arena *a, const struct json *v)
 {
+    budget_charge(1 + json_len(v));
     if (json_is_arr(v)) {
         struct json copy = json_arr_sized(a, v->n);
         json_each_item(v, item) json_push(a, &copy, copy_of(a, item));
@@ -326,6 +329,7 @@ static int add_explicit(struct mapping *m, const struct yaml_pending *p, size_t 
 
 static void add_missing(struct mapping *m, const struct json *from)
 {
+    budget_charge(2 * json_len(from));
     json_each_member(from, it)
     {
         if (find(m, json_key(it)) == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/yaml.h"
 
+#include "base/budget.h"
 #include "base/map.h"
 #include "json/yaml_build.h"
 
@@ -72,6 +73,8 @@ static int take_scalar(struct stream *s, const yaml_event_t *e)
     return yaml_build_scalar(&s->build, &node);
 }
 
+enum { EVENT_STEPS = 20 }; /* what libyaml does for an event */
+
 /* One event; *ret_more is cleared by the end of the document. */
 static int take_event(struct stream *s, const yaml_event_t *e, bool *ret_more)
 {
@@ -109,12 +112,15 @@ static int read_document(struct stream *s, str text, bool *ret_end)
         yaml_event_t e;
         if (!yaml_parser_parse(&s->parser, &e))
             return parse_failed(s, text);
+        budget_charge(EVENT_STEPS + (e.end_mark.index - e.start_mark.index) / 4);
         *ret_end = e.type == YAML_STREAM_END_EVENT;
         int r = take_event(s, &e, &more);
         if (r == 0 && s->most && !*ret_end && e.end_mark.index - s->begin > s->most)
             r = err_set(s->build.err, ERR_TOO_LARGE, "yaml: line %zu: document has more than %zu characters",
                         at_mark(e.start_mark).line, s->most);
         yaml_event_delete(&e);
+        if (r == 0 && budget_is_exhausted())
+            r = err_set(s->build.err, ERR_TOO_LARGE, "yaml: document takes too many steps");
         if (r < 0)
             return r;
     }

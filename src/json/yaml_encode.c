@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/budget.h"
 #include "json/yaml.h"
 #include "json/yaml_print.h"
 #include "json/yaml_scalar.h"
@@ -75,32 +76,34 @@ static bool is_less(str a, str b)
     return y.n > 0;
 }
 
-/* A merge sort of its own: the order above is not always transitive, which qsort does not forgive. */
-static void merge_sort(const struct json_member **list, const struct json_member **spare, size_t n)
+static bool is_less_by_bytes(str a, str b)
+{
+    return str_cmp(a, b) < 0;
+}
+
+/* A merge sort of its own: the order above is not always transitive, which qsort does not forgive; and it can be suspended. */
+static void merge_sort(const struct json_member **list, const struct json_member **spare, size_t n,
+                       bool (*is_before)(str a, str b))
 {
     size_t half = n / 2;
     if (n < 2)
         return;
-    merge_sort(list, spare, half);
-    merge_sort(list + half, spare, n - half);
+    merge_sort(list, spare, half, is_before);
+    merge_sort(list + half, spare, n - half, is_before);
+    if (!budget_charge(n))
+        return;
     memcpy(spare, list, half * sizeof *list);
     for (size_t i = 0, k = half, at = 0; i < half; at++) {
-        bool second = k < n && is_less(json_key(list[k]), json_key(spare[i]));
+        bool second = k < n && is_before(json_key(list[k]), json_key(spare[i]));
         list[at] = second ? list[k++] : spare[i++];
     }
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-    const struct json_member *const *x = a, *const *y = b;
-    return str_cmp(json_key(*x), json_key(*y));
 }
 
 /* For the same reason the keys are put in an order of their own first: the output must not depend on how they came. */
 static void sort_keys(const struct json_member **list, const struct json_member **spare, size_t n)
 {
-    qsort(list, n, sizeof *list, by_bytes);
-    merge_sort(list, spare, n);
+    merge_sort(list, spare, n, is_less_by_bytes);
+    merge_sort(list, spare, n, is_less);
 }
 
 /* ---- Scalars. ---- */
@@ -156,6 +159,8 @@ static void print_number(struct yaml_page *p, const struct json *v)
 
 /* ---- Containers. ---- */
 
+enum { VALUE_STEPS = 10 }; /* of one value, with its line */
+
 static void print(struct yaml_page *p, const struct json *v, bool member);
 
 /* Dashes of a list that is a member stand under its key, not further in. */
@@ -205,6 +210,8 @@ static void print_members(struct yaml_page *p, const struct json *obj)
 
 static void print(struct yaml_page *p, const struct json *v, bool member)
 {
+    if (!budget_charge(VALUE_STEPS))
+        return;
     switch (json_type(v)) {
     case JSON_NULL:
         yaml_page_text(p, S("null"), YAML_PLAIN, false);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/yaml_print.h"
 
+#include "base/budget.h"
 #include "base/rune.h"
 
 /* What of a string decides on its style. */
@@ -257,6 +258,7 @@ static void write_literal(struct yaml_page *p, str s)
 void yaml_page_text(struct yaml_page *p, str s, enum yaml_style style, bool key)
 {
     int outer = p->indent;
+    budget_charge(s.n / 8);
     p->indent = outer < 0 ? YAML_INDENT : outer + YAML_INDENT;
     switch (choose(s, style, key)) {
     case YAML_PLAIN:

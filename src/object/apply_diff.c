@@ -2,6 +2,8 @@
 /* What a write changed, field by field. */
 #include "object/apply_parts.h"
 
+#include "base/budget.h"
+
 struct diff {
     struct fieldset_builder builder;
     struct err *err;
@@ -233,6 +235,8 @@ static int diff_as(struct diff *d, unsigned form, const struct typed *t, const s
 static int diff(struct diff *d, const struct typed *t, const struct json *old, const struct json *next,
                 struct change *ret)
 {
+    if (!budget_charge(4))
+        return ERR_TOO_LARGE;
     unsigned was = typed_deduce(t, old ? old : next), is = typed_deduce(t, next ? next : old);
     *ret = (struct change){0};
     int rc = was != is ? diff_as(d, was, t, old, next, ret) : 0; /* a map became a list: look at it both ways */

@@ -2,11 +2,13 @@
 /* The items of sets and keyed lists, found by what tells them apart. */
 #include "object/apply_parts.h"
 
+#include "base/budget.h"
 #include "base/map.h"
 
 static int key_elem(struct arena *a, const struct typed *list, const struct json *item, struct fieldset_elem *ret,
                     struct err *err)
 {
+    budget_charge(5);
     if (json_is_null(item))
         return err_set(err, ERR_INTERNAL, "associative list with keys may not have a null element");
     if (!json_is_obj(item))

@@ -2,6 +2,8 @@
 /* Laying a configuration over a live object, and taking away what its manager no longer asks for. */
 #include "object/apply_parts.h"
 
+#include "base/budget.h"
+
 bool value_is_shared(const struct json *x, const struct json *y)
 {
     if (x->type != y->type || x->n != y->n)
@@ -143,6 +145,7 @@ static struct json merge_map(struct arena *a, const struct typed *t, const struc
 
 static struct json merge(struct arena *a, const struct typed *t, const struct json *live, const struct json *config)
 {
+    budget_charge(4);
     unsigned form = typed_deduce(t, config);
     /* An empty or null map or list of the configuration takes nothing away. */
     if (form == TYPED_MAP && !t->atomic && json_is_obj(live) && live->n > 0)
@@ -174,6 +177,7 @@ struct pruning {
 static bool prune_child(const struct pruning *p, const struct fieldset_elem *elem, const struct typed *t, bool is_field,
                         struct json *v)
 {
+    budget_charge(4);
     const struct fieldset_entry *before = fieldset_find(p->before, elem);
     if (!before)
         return false;
@@ -296,6 +300,7 @@ static struct json tidy_list(struct arena *a, const struct typed *t, const struc
 
 struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live)
 {
+    budget_charge(4);
     if (live && value_is_shared(v, live))
         return *v;
     if (json_is_obj(v) && t->allows & TYPED_MAP && !t->atomic && t->source >= TYPED_SHAPE)

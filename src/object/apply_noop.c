@@ -11,6 +11,8 @@
  * applied fields: none new, none left out. Whatever is unusual makes the answer "maybe", and the full way decides. */
 #include "object/apply_parts.h"
 
+#include "base/budget.h"
+
 struct walk {
     const struct managed_write *write;
     struct arena scratch; /* defaults of keys */
@@ -436,6 +438,7 @@ static owned walk_map(struct walk *w, struct level *l, const struct json *config
 static owned walk_value(struct walk *w, const struct typed *t, const struct json *config, const struct json *live,
                         const struct json *own)
 {
+    budget_charge(3);
     unsigned form = typed_deduce(t, config);
     if (!json_is_obj(own))
         return MAYBE;

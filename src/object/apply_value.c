@@ -2,6 +2,7 @@
 /* Applied configurations: whether they fit their type, and which fields they have an opinion on. */
 #include "object/apply_parts.h"
 
+#include "base/budget.h"
 #include "object/field_error.h"
 #include "object/go_text.h"
 
@@ -105,6 +106,8 @@ static void check_map(struct check *c, const struct typed *t, const struct json 
 
 static void check(struct check *c, const struct typed *t, const struct json *v, const struct fieldset_path *path)
 {
+    if (!budget_charge(4))
+        return;
     if (json_is_null(v))
         return;
     switch (typed_deduce(t, v)) {
@@ -183,6 +186,7 @@ static struct fieldset member_fields(struct fieldset_builder *b, const struct ty
 
 static struct opinion fields(struct fieldset_builder *b, const struct typed *t, const struct json *v)
 {
+    budget_charge(4);
     switch (typed_deduce(t, v)) {
     case TYPED_SCALAR:
         return (struct opinion){.in = true};

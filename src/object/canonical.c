@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object/canonical.h"
 
+#include "base/budget.h"
 #include "object/quantity.h"
 #include "object/strict_value.h"
 
@@ -28,6 +29,7 @@ static void unions(const struct form *f, const struct shape_field *row, struct j
 /* One value: all of a field, or one item or entry of it. */
 static void value(const struct form *f, const struct shape_field *row, struct json *v)
 {
+    budget_charge(2);
     switch (row->type) {
     case SHAPE_RECORD:
         record(f, row->record, v);
@@ -54,6 +56,7 @@ static int by_key(const void *l, const void *r)
 
 static void sort_keys(struct json *v)
 {
+    budget_charge((size_t)json_len(v) * 4);
     for (uint32_t i = 1; i < v->n; i++) {
         if (by_key(&v->members[i - 1], &v->members[i]) > 0) {
             qsort(v->members, v->n, sizeof *v->members, by_key);

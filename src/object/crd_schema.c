@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules for one openAPIV3Schema, apart from being structural. */
+#include "base/budget.h"
 #include "base/map.h"
 #include "object/crd_check.h"
 
@@ -17,6 +18,7 @@ static void check(const struct context *c, const struct json *schema, const stru
 
 static bool check_forms_of(struct field_errors *errs, const struct keywords *kw, const struct step *path)
 {
+    budget_charge(10);
     bool ok = true;
     for (uint64_t left = kw->given; left; left &= left - 1) {
         enum keyword k = keyword_lowest(left);
@@ -340,6 +342,8 @@ static void check_extensions(const struct context *c, const struct keywords *kw,
 
 static void check(const struct context *c, const struct json *schema, const struct step *path)
 {
+    if (!budget_charge(20))
+        return;
     struct keywords kw;
     keywords_read(schema, &kw);
     check_unsupported(c, &kw, path);

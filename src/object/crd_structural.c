@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What makes a schema structural: every place has a type outside of anyOf, oneOf, allOf and not; inside of them only
  * values are restricted, and only values of places known outside. */
+#include "base/budget.h"
 #include "object/crd_check.h"
 #include "object/pattern.h"
 
@@ -68,6 +69,8 @@ static void check_list(struct field_errors *errs, const struct json *list, bool 
 static void check_value(struct field_errors *errs, const struct keywords *kw, bool skip_any_of, bool skip_first_any_of,
                         const struct step *path)
 {
+    if (!budget_charge(20))
+        return;
     if (!skip_any_of)
         check_list(errs, kw->at[KW_ANY_OF], false, AT(path, S("anyOf")));
     check_list(errs, kw->at[KW_ALL_OF], skip_first_any_of, AT(path, S("allOf")));
@@ -207,6 +210,8 @@ static void check_extensions(struct field_errors *errs, const struct keywords *k
 static void check_structure(struct field_errors *errs, const struct json *schema, enum level level,
                             const struct step *path)
 {
+    if (!budget_charge(20))
+        return;
     struct keywords kw;
     keywords_read(schema, &kw);
     check_children(errs, &kw, level, path);
@@ -252,6 +257,8 @@ static void check_junctors(struct field_errors *errs, const struct keywords *kw,
 static void check_complete(struct field_errors *errs, const struct json *inner, struct places p,
                            const struct step *path)
 {
+    if (!budget_charge(20))
+        return;
     if (p.outer == NULL) {
         demand(errs, p.outer_path, path);
         return;

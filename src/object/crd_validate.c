@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The check of a CustomResourceDefinition, in the order of the API server. */
+#include "base/budget.h"
 #include "base/rune.h"
 #include "object/conditions.h"
 #include "object/crd_check.h"
@@ -300,6 +301,7 @@ static void check_shared(const struct crd *c)
 
 static bool has_default(const struct json *schema)
 {
+    budget_charge(5);
     struct keywords kw;
     keywords_read(schema, &kw);
     bool found = kw.at[KW_DEFAULT] != NULL;

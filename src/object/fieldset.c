@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object/fieldset.h"
 
+#include "base/budget.h"
+
 #include <stdlib.h>
 
 /* ---- Order. ---- */
@@ -104,6 +106,7 @@ size_t fieldset_begin(const struct fieldset_builder *b)
 
 void fieldset_put(struct fieldset_builder *b, const struct fieldset_elem *elem, unsigned marks, struct fieldset below)
 {
+    budget_charge(2);
     if (marks || below.n)
         *vec_push(b->arena, &b->stack) = (struct fieldset_entry){*elem, (uint8_t)marks, below};
 }
@@ -140,6 +143,7 @@ struct fieldset fieldset_end(struct fieldset_builder *b, size_t begin)
     bool ascending = true;
     for (uint32_t i = 1; i < n && ascending; i++)
         ascending = fieldset_elem_compare(&p[i - 1].elem, &p[i].elem) < 0;
+    budget_charge(ascending ? n : (size_t)n * 8);
     if (!ascending) {
         qsort(p, n, sizeof *p, entry_compare);
         n = join_equal(b->arena, p, n);
@@ -172,6 +176,7 @@ struct fieldset fieldset_of_names(struct arena *a, const str *paths, size_t n)
 
 struct fieldset fieldset_union(struct arena *a, struct fieldset x, struct fieldset y)
 {
+    budget_charge(1 + (size_t)x.n * 2);
     if (x.n == 0 || x.p == y.p)
         return y;
     if (y.n == 0)
@@ -234,6 +239,7 @@ static struct fieldset edit_done(const struct edit *e)
 
 struct fieldset fieldset_minus(struct arena *a, struct fieldset x, struct fieldset y, unsigned marks)
 {
+    budget_charge(1 + (size_t)x.n * 2);
     struct edit e = {.arena = a, .x = x};
     uint32_t at = 0;
     if (y.n == 0)
@@ -251,6 +257,7 @@ struct fieldset fieldset_minus(struct arena *a, struct fieldset x, struct fields
 
 struct fieldset fieldset_without(struct arena *a, struct fieldset x, struct fieldset y)
 {
+    budget_charge(1 + (size_t)x.n * 2);
     struct edit e = {.arena = a, .x = x};
     uint32_t at = 0;
     if (y.n == 0)
@@ -269,6 +276,7 @@ struct fieldset fieldset_without(struct arena *a, struct fieldset x, struct fiel
 
 struct fieldset fieldset_common(struct arena *a, struct fieldset x, struct fieldset y, unsigned marks)
 {
+    budget_charge(1 + (size_t)x.n * 2);
     struct edit e = {.arena = a, .x = x};
     uint32_t at = 0;
     if (y.n == 0)
@@ -286,6 +294,7 @@ struct fieldset fieldset_common(struct arena *a, struct fieldset x, struct field
 
 bool fieldset_equal(struct fieldset x, struct fieldset y)
 {
+    budget_charge(1 + (size_t)x.n);
     if (x.n != y.n)
         return false;
     for (uint32_t i = 0; i < x.n && x.p != y.p; i++) {

@@ -2,6 +2,8 @@
 /* Field sets as FieldsV1 trees, and paths as the texts of conflicts. */
 #include "object/fieldset.h"
 
+#include "base/budget.h"
+
 #include <stdlib.h>
 
 #include "object/go_text.h"
@@ -50,6 +52,7 @@ struct fieldset_elem fieldset_key(struct arena *a, struct json key)
 /* 1: an element; 0: of a type only the future knows; negative: none at all. */
 static int parse_elem(struct arena *a, str key, struct fieldset_elem *ret, struct err *err)
 {
+    budget_charge(5);
     struct json v;
     if (key.n < 2)
         return err_set(err, ERR_BAD_REQUEST, "key must be 2 characters long:");
@@ -125,6 +128,7 @@ int fieldset_parse(struct arena *a, const struct json *fields, struct fieldset *
 
 static str elem_key(struct arena *a, const struct fieldset_elem *e)
 {
+    budget_charge(5);
     static const char prefix[] = {
         [FIELDSET_NAME] = 'f', [FIELDSET_KEY] = 'k', [FIELDSET_VALUE] = 'v', [FIELDSET_INDEX] = 'i'};
     char *p = arena_alloc_aligned(a, e->text.n + 2, 1);
@@ -161,6 +165,7 @@ static bool is_key_of(str key, const struct fieldset_elem *e)
 
 static bool is_format_below(const struct json *fields, struct fieldset set, bool in)
 {
+    budget_charge(1 + json_len(fields));
     uint32_t dot = in && set.n;
     if (!json_is_obj(fields) || fields->n != set.n + dot || (dot && !str_eq(json_key(&fields->members[0]), S("."))))
         return false;

@@ -2,6 +2,7 @@
 /* The rules of name.c applied to fields: each fault becomes an error with the field's path. */
 #include "object/name.h"
 
+#include "base/budget.h"
 #include "base/rune.h"
 
 enum { ANNOTATIONS_MAX = 256 * 1024 };
@@ -15,6 +16,7 @@ static void add_faults(struct field_errors *errs, str field, str value, struct n
 
 void name_validate(struct field_errors *errs, str field, enum name_rule rule, str name)
 {
+    budget_charge(10);
     add_faults(errs, field, name, name_check(rule, name));
 }
 

@@ -2,6 +2,7 @@
 /* ownerReferences: who must go before, or takes along, an object. */
 #include "object/meta.h"
 
+#include "base/budget.h"
 #include "base/map.h"
 #include "object/object.h"
 
@@ -50,6 +51,7 @@ static str version_of(str api_version)
 
 static void validate_one(struct field_errors *errs, str field, const struct json *ref)
 {
+    budget_charge(20);
     static const struct {
         const char *name, *text;
     } wanted[] = {

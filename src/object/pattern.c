@@ -8,6 +8,7 @@
 #include "object/pattern.h"
 
 #include "base/arena.h"
+#include "base/budget.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -15,6 +16,8 @@
 
 enum {
     MATCH_LIMIT = 1000000,    /* steps; 2 to 4 ms */
+    MATCH_LIMIT_FIRST = 2000, /* of the first try; nearly all matches need less */
+    LIMIT_FACTOR = 8,         /* from one try to the next, and from steps here to those of a budget */
     MATCH_LIMIT_MIN = 1000,   /* for the longest texts */
     MATCH_WORK = 1000000000,  /* steps × bytes: a step may look at the whole text */
     HEAP_LIMIT = 64 * 1024,   /* KiB for the interpreter */
@@ -158,6 +161,33 @@ static bool is_worth_a_try(const struct pattern *p, str text, const struct patte
            (text.n <= SHORT_TEXT || (options & PCRE2_ANCHORED && scratch->timeouts < PATIENCE));
 }
 
+static int match_within(const struct pattern *p, str text, struct matcher *m, size_t limit)
+{
+    PCRE2_SPTR subject = (PCRE2_SPTR)(text.n ? text.p : "");
+    int rc = PCRE2_ERROR_JIT_STACKLIMIT;
+    pcre2_set_match_limit(m->context, (uint32_t)limit);
+    if (p->is_jit)
+        rc = pcre2_jit_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK, m->data, m->context);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
+        rc = pcre2_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data, m->context);
+    return rc;
+}
+
+/* The matcher does not say how many steps it took, and cannot be interrupted. So the limit rises from try to try, and what a
+ * try may take is charged before it begins. */
+static int match_charged(const struct pattern *p, str text, struct matcher *m, size_t limit)
+{
+    size_t now = limit < MATCH_LIMIT_FIRST ? limit : MATCH_LIMIT_FIRST;
+    int rc = match_within(p, text, m, now);
+    while (rc == PCRE2_ERROR_MATCHLIMIT && now < limit) {
+        now = now * LIMIT_FACTOR < limit ? now * LIMIT_FACTOR : limit;
+        if (!budget_charge(now / LIMIT_FACTOR))
+            break;
+        rc = match_within(p, text, m, now);
+    }
+    return rc;
+}
+
 enum pattern_result pattern_match(const struct pattern *p, str text, struct pattern_scratch *scratch)
 {
     if (p->code == NULL) {
@@ -166,15 +196,11 @@ enum pattern_result pattern_match(const struct pattern *p, str text, struct patt
     }
     struct matcher *m = matcher(scratch);
     PCRE2_SPTR subject = (PCRE2_SPTR)(text.n ? text.p : "");
-    pcre2_set_match_limit(m->context, limit_for(text.n, scratch));
-    int rc = PCRE2_ERROR_JIT_STACKLIMIT;
-    if (p->is_jit)
-        rc = pcre2_jit_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK, m->data, m->context);
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-        rc = pcre2_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data, m->context);
+    int rc = match_charged(p, text, m, limit_for(text.n, scratch));
     scratch->slow += rc < PCRE2_ERROR_NOMATCH;
     if (rc < PCRE2_ERROR_NOMATCH && is_worth_a_try(p, text, scratch)) {
         int workspace[WORKSPACE];
+        budget_charge(MATCH_LIMIT_FIRST + text.n);
         rc = pcre2_dfa_match(p->code, subject, text.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_DFA_SHORTEST, m->data, m->context,
                              workspace, WORKSPACE);
     }

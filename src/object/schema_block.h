@@ -14,7 +14,8 @@
  *               slots of two bytes, a property's position + 1 or 0, found from hash & mask on
  *   checks      pairs (op, argument) in the order Kubernetes checks them, ended by CHECK_END
  *   list        n, then n nodes (anyOf…) or n pairs of hash and name (required, list-map keys)
- *   number      two words: an int64_t or a double */
+ *   number      two words: an int64_t or a double
+ *   enum        where its packed list is, and an index, see schema_enum.c */
 #pragma once
 
 #include "object/pattern.h"
@@ -204,9 +205,17 @@ const struct pattern *schema_pattern(const struct schema *s, uint32_t index);
 void schema_pack(struct buf *b, const struct json *v);
 /* Builds the value at *p again and steps behind it. The tree does not refer to the bytes. */
 struct json schema_unpack(struct arena *a, const char **p);
-/* Whether the text is among the items of the packed list at p, found without unpacking; false also if the list holds
- * anything but texts. */
-bool schema_packed_has_text(const char *p, str text);
+/* Whether the value at p is a text; ret is borrowed. */
+bool schema_packed_text(const char *p, str *ret);
+/* Steps behind the value at *p. */
+void schema_packed_skip(const char **p);
+
+/* The words of an enum (schema_enum.c): how many, and filled in for a list that is packed at this place of the bytes. */
+size_t schema_enum_size(const struct json *list);
+void schema_enum_fill(uint32_t *words, uint32_t at, const char *packed, const struct json *list);
+bool schema_enum_has(const struct schema *s, uint32_t at, const struct json *value);
+/* A real number as an integer: the fraction is cut off. */
+int64_t schema_cut(double d);
 
 /* ---- Walking ---- */
 

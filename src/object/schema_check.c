@@ -4,6 +4,7 @@
  * length and pattern of one string only the first is told. */
 #include "object/schema_check.h"
 
+#include "base/budget.h"
 #include "base/rune.h"
 #include "object/schema_format.h"
 
@@ -71,6 +72,8 @@ static bool check_type(struct validation *v, const struct node *node, const stru
 
 static bool check_pattern(struct validation *v, uint32_t index, const struct json *value, const struct step *path)
 {
+    if (!budget_charge(10 + value->n / 8))
+        return false;
     const struct pattern *p = schema_pattern(v->schema, index);
     enum pattern_result found = pattern_match(p, json_text(value), v->scratch);
     if (found == PATTERN_YES)
@@ -106,6 +109,7 @@ static bool check_string(struct validation *v, enum check op, uint32_t arg, cons
 static bool check_format(struct validation *v, uint32_t arg, const struct json *value, const struct step *path)
 {
     const uint32_t *words = v->schema->words + arg;
+    budget_charge(2 + value->n / 16);
     if (format_matches(words[0], json_text(value)))
         return true;
     if (!report_wanted(v))
@@ -117,16 +121,10 @@ static bool check_format(struct validation *v, uint32_t arg, const struct json *
 
 /* ---- Numbers ---- */
 
-/* A limit for integers: the fraction is cut off. */
-static int64_t cut(double d)
-{
-    return d >= 9223372036854775808.0 ? INT64_MAX : d <= -9223372036854775808.0 ? INT64_MIN : (int64_t)d;
-}
-
 /* The limit as it is compared, and printed, for this value. */
 static struct json limit_for(const struct json *value, double limit)
 {
-    return value->type == JSON_INT ? json_int(cut(limit)) : json_real(limit);
+    return value->type == JSON_INT ? json_int(schema_cut(limit)) : json_real(limit);
 }
 
 static int compare(const struct json *value, const struct json *limit)
@@ -191,26 +189,6 @@ static bool check_number(struct validation *v, enum check op, uint32_t arg, cons
 
 /* ---- Enums ---- */
 
-/* Whether the text is what Go makes of this number when it wants a string: that one character. */
-static bool is_character(str text, int64_t number)
-{
-    bool valid = number >= 0 && number <= 0x10ffff && !(number >= 0xd800 && number <= 0xdfff);
-    return text.n && rune_next(&text) == (valid ? (uint32_t)number : RUNE_BAD) && text.n == 0;
-}
-
-/* Go compares after converting the value to the type of the listed one: a number loses its fraction for an integer, and
- * an integer becomes the character of that number for a string. */
-static bool is_listed(const struct json *value, const struct json *listed)
-{
-    if (listed->type == JSON_INT && value->type != JSON_INT && json_is_num(value))
-        return cut(json_to_real(value)) == listed->i;
-    if (json_is_num(listed) && json_is_num(value))
-        return json_to_real(value) == json_to_real(listed);
-    if (listed->type == JSON_STR && value->type == JSON_INT)
-        return is_character(json_text(listed), value->i);
-    return listed->type != JSON_NULL && listed->type == value->type && json_equal(value, listed);
-}
-
 static bool report_enum(struct validation *v, const struct json *list, const struct json *value,
                         const struct step *path)
 {
@@ -218,6 +196,8 @@ static bool report_enum(struct validation *v, const struct json *list, const str
     struct buf values = {.arena = a};
     json_each_item(list, it)
     {
+        if (!budget_charge_text(8 * (size_t)it->n))
+            break;
         struct buf text = {.arena = a};
         if (json_is_str(it))
             buf_add_str(&text, json_text(it));
@@ -233,17 +213,14 @@ static bool report_enum(struct validation *v, const struct json *list, const str
 
 static bool check_enum(struct validation *v, uint32_t arg, const struct json *value, const struct step *path)
 {
-    const char *p = v->schema->bytes + arg;
-    if (value->type == JSON_STR && schema_packed_has_text(p, json_text(value)))
+    if (schema_enum_has(v->schema, arg, value))
         return true;
+    if (!report_wanted(v))
+        return false;
     struct arena scratch ARENA_SCOPE = {0};
+    const char *p = v->schema->bytes + v->schema->words[arg];
     struct json list = schema_unpack(&scratch, &p);
-    json_each_item(&list, it)
-    {
-        if (is_listed(value, it))
-            return true;
-    }
-    return report_wanted(v) && report_enum(v, &list, value, path);
+    return report_enum(v, &list, value, path);
 }
 
 /* ---- Lists and objects ---- */
@@ -267,6 +244,8 @@ static bool check_count(struct validation *v, enum check op, uint32_t arg, const
 static bool check_required(struct validation *v, uint32_t arg, const struct json *value, const struct step *path)
 {
     const uint32_t *list = v->schema->words + arg;
+    if (!budget_charge(list[0]))
+        return false;
     struct json_index index JSON_INDEX_SCOPE = {0};
     bool ok = true, wide = is_wide(list[0], value);
     if (wide)
@@ -287,6 +266,7 @@ static bool check_forbidden(struct validation *v, const struct node *node, const
     bool ok = true;
     if (!(node->flags & NODE_FORBID_EXTRA))
         return ok;
+    budget_charge(value->n);
     json_each_member(value, m)
     {
         if (schema_find_prop(v->schema, node, m))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the JSON of a schema to the block described in schema_block.h: the tree is walked once from the leaves up, and
  * everything is stored through add_words and add_bytes, which store equal things once. */
+#include "base/budget.h"
 #include "base/map.h"
 #include "object/schema_block.h"
 #include "object/schema_format.h"
@@ -20,6 +21,8 @@ struct builder {
 
 typedef VEC(uint32_t) word_vec;
 
+enum { NODE_STEPS = 40 }; /* about what compiling one node costs */
+
 static uint32_t add_words(struct builder *b, const void *p, size_t n)
 {
     str key = {p, n * sizeof(uint32_t)};
@@ -35,6 +38,7 @@ static uint32_t add_words(struct builder *b, const void *p, size_t n)
 
 static uint32_t add_bytes(struct builder *b, str s)
 {
+    budget_charge(s.n / 32);
     uintptr_t at = (uintptr_t)map_get(&b->known_bytes, s);
     if (at)
         return (uint32_t)at;
@@ -61,6 +65,15 @@ static uint32_t add_packed(struct builder *b, const struct json *v)
     struct buf packed = {.arena = &b->arena};
     schema_pack(&packed, v);
     return add_bytes(b, buf_str(&packed));
+}
+
+static uint32_t add_enum(struct builder *b, const struct json *list)
+{
+    uint32_t at = add_packed(b, list);
+    size_t n = schema_enum_size(list);
+    uint32_t *words = arena_zalloc(&b->arena, n * sizeof *words);
+    schema_enum_fill(words, at, b->bytes.p + at, list);
+    return add_words(b, words, n);
 }
 
 static void push(struct builder *b, word_vec *list, uint32_t word)
@@ -281,7 +294,7 @@ static bool add_checks(struct builder *b, const struct keywords *kw, const struc
     add_int_check(b, &checks, CHECK_MIN_ITEMS, kw->at[KW_MIN_ITEMS]);
     add_int_check(b, &checks, CHECK_MAX_ITEMS, kw->at[KW_MAX_ITEMS]);
     if (json_len(kw->at[KW_ENUM]))
-        add_check(b, &checks, CHECK_ENUM, add_packed(b, kw->at[KW_ENUM]));
+        add_check(b, &checks, CHECK_ENUM, add_enum(b, kw->at[KW_ENUM]));
     add_int_check(b, &checks, CHECK_MIN_PROPERTIES, kw->at[KW_MIN_PROPERTIES]);
     add_int_check(b, &checks, CHECK_MAX_PROPERTIES, kw->at[KW_MAX_PROPERTIES]);
     add_names(b, &checks, CHECK_REQUIRED, kw->at[KW_REQUIRED]);
@@ -385,6 +398,8 @@ static bool compile_node(struct builder *b, const struct json *schema, const str
 {
     struct keywords kw;
     struct node node = {0};
+    if (!budget_charge(NODE_STEPS))
+        return refuse(b, path, "takes too many steps");
     keywords_read(schema, &kw);
     if (!check_forms(b, &kw, path) || !read_type(b, &kw, path, &node))
         return false;

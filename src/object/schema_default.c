@@ -2,6 +2,8 @@
 /* Nulls out, defaults in. */
 #include "object/schema_default.h"
 
+#include "base/budget.h"
+
 bool default_make(struct defaulting *d, const struct node *node, struct json *ret)
 {
     const char *start = d->schema->bytes + schema_check_arg(d->schema, node, CHECK_DEFAULT), *p = start;
@@ -9,7 +11,7 @@ bool default_make(struct defaulting *d, const struct node *node, struct json *re
         return false;
     *ret = schema_unpack(d->arena, &p);
     d->bytes += (size_t)(p - start);
-    return true;
+    return budget_charge(2 + (size_t)(p - start) / 8);
 }
 
 bool default_null(struct defaulting *d, const struct node *node, struct json *v)
@@ -24,6 +26,7 @@ void default_missing(struct defaulting *d, const struct node *node, struct json 
     if (node->props == 0)
         return;
     const struct table *t = (const struct table *)(d->schema->words + node->props);
+    budget_charge(t->defaults);
     struct json_index index JSON_INDEX_SCOPE = {0};
     struct json given = *obj; /* what is added has other names */
     bool wide = is_wide(t->defaults, obj);
@@ -46,6 +49,8 @@ static void default_members(struct defaulting *d, const struct node *node, struc
 {
     uint32_t kept = 0;
     bool extra;
+    if (!budget_charge(1 + obj->n))
+        return;
     for (uint32_t i = 0; i < obj->n; i++) {
         struct json_member *m = &obj->members[i];
         uint32_t child = m->val.type == JSON_NULL ? schema_member_node(d->schema, node, m, &extra) : 0;
@@ -76,6 +81,8 @@ void default_value(struct defaulting *d, uint32_t at, struct json *v)
     if (node->items == 0)
         return;
     const struct node *items = node_at(d->schema, node->items);
+    if (!budget_charge(1 + v->n / 2))
+        return;
     for (uint32_t i = 0; i < v->n; i++) {
         if (v->items[i].type == JSON_NULL)
             (void)default_null(d, items, &v->items[i]); /* a null without a default stays, and is found to be wrong */

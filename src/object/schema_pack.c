@@ -2,6 +2,8 @@
 /* Values inside a compiled schema: one byte for the type, lengths and small numbers seven bits a byte. */
 #include "object/schema_block.h"
 
+#include "base/budget.h"
+
 enum tag { TAG_NULL, TAG_FALSE, TAG_TRUE, TAG_INT, TAG_UINT, TAG_REAL, TAG_STR, TAG_ARR, TAG_OBJ };
 
 static void add_varint(struct buf *b, uint64_t n)
@@ -57,6 +59,7 @@ void schema_pack(struct buf *b, const struct json *v)
         add_text(b, json_text(v));
         break;
     case JSON_ARR:
+        budget_charge(1 + v->n);
         buf_add_char(b, TAG_ARR);
         add_varint(b, v->n);
         json_each_item(v, it) schema_pack(b, it);
@@ -84,6 +87,7 @@ static str unpack_text(struct arena *a, const char **p)
 static struct json unpack_container(struct arena *a, const char **p, enum tag tag)
 {
     size_t n = varint_read(p);
+    budget_charge(1 + n);
     struct json v = tag == TAG_ARR ? json_arr_sized(a, n) : json_obj_sized(a, n);
     for (size_t i = 0; i < n; i++) {
         str key = tag == TAG_OBJ ? unpack_text(a, p) : (str){0};
@@ -124,16 +128,28 @@ struct json schema_unpack(struct arena *a, const char **p)
     return json_null();
 }
 
-bool schema_packed_has_text(const char *p, str text)
+bool schema_packed_text(const char *p, str *ret)
 {
-    if (*p++ != TAG_ARR)
+    if (*p++ != TAG_STR)
         return false;
-    for (size_t n = varint_read(&p); n && *p == TAG_STR; n--) {
-        p++;
-        size_t len = varint_read(&p);
-        if (len == text.n && (len == 0 || memcmp(p, text.p, len) == 0))
-            return true;
-        p += len;
+    ret->n = varint_read(&p);
+    ret->p = p;
+    return true;
+}
+
+void schema_packed_skip(const char **p)
+{
+    enum tag tag = (enum tag)(unsigned char)*(*p)++;
+    uint64_t n = 0;
+    if (tag == TAG_REAL)
+        *p += sizeof(double);
+    else if (tag >= TAG_INT)
+        n = varint_read(p);
+    if (tag == TAG_STR)
+        *p += n;
+    for (; tag >= TAG_ARR && n; n--) {
+        uint64_t key = tag == TAG_OBJ ? varint_read(p) : 0;
+        *p += key;
+        schema_packed_skip(p);
     }
-    return false;
 }

@@ -2,6 +2,8 @@
 /* Removing what a schema does not know. */
 #include "object/schema_block.h"
 
+#include "base/budget.h"
+
 #include <stdlib.h>
 
 /* The path of a member, unless nobody wants to know or there are enough of them. */
@@ -74,6 +76,7 @@ static void prune_record(struct json *v, const struct shape *shape, struct prune
     if (!json_is_obj(v))
         return;
     uint32_t kept = 0;
+    budget_charge(1 + v->n);
     for (uint32_t i = 0; i < v->n; i++) {
         struct json_member *m = &v->members[i];
         const struct shape_field *f = shape_find(shape, json_key(m));
@@ -129,6 +132,8 @@ static void prune_members(const struct pruner *p, const struct node *node, struc
                           const struct step *path)
 {
     uint32_t kept = 0;
+    if (!budget_charge(1 + v->n))
+        return;
     for (uint32_t i = 0; i < v->n; i++) {
         struct json_member *m = &v->members[i];
         if (!keep_member(p, node, m, keep, path))
@@ -157,6 +162,7 @@ static void prune(const struct pruner *p, uint32_t at, struct json *v, bool keep
         prune_members(p, node, v, keep, path);
         return;
     }
+    budget_charge(1 + v->n / 8);
     for (uint32_t i = 0; i < v->n; i++) {
         if (v->items[i].type >= JSON_ARR)
             prune(p, node->items, &v->items[i], keep, &(struct step){.up = path, .index = i});

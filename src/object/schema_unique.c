@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of type set hold no value twice, lists of type map no key twice. A value that comes several times is reported
  * once, where it comes for the second time. Short lists are compared pair by pair, long ones through a hash map. */
+#include "base/budget.h"
 #include "base/map.h"
 #include "object/schema_check.h"
 
@@ -95,6 +96,7 @@ static bool check_pairs(struct validation *v, const struct identity *id, const s
     bool more = id->keys && id->keys[0] > 1, ok = true;
     for (uint32_t i = 0; i < list->n && (ok || v->errs); i++) {
         uint32_t before = 0;
+        budget_charge(1 + i / 4);
         first[i] = foremost(id, &list->items[i]);
         for (uint32_t k = 0; k < i; k++)
             before += more ? is_same(id, &list->items[k], &list->items[i]) : is_same_value(first[k], first[i]);
@@ -112,6 +114,8 @@ static bool check_hashed(struct validation *v, const struct identity *id, const 
     struct map seen = {0};
     bool ok = true;
     for (uint32_t i = 0; i < list->n && (ok || v->errs); i++) {
+        if (!budget_charge(5))
+            break;
         str key = identity(id, &scratch, &list->items[i]);
         const void *before = map_get(&seen, key);
         map_set(&seen, key, before ? &twice : &once);

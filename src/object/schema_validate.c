@@ -3,6 +3,8 @@
  * resources, then lists of type set and map. */
 #include "object/schema_check.h"
 
+#include "base/budget.h"
+
 #include <stdio.h>
 
 /* ---- anyOf, oneOf, allOf, not ----
@@ -20,6 +22,7 @@ struct attempt {
 
 static struct attempt try(struct validation *v, uint32_t at, const struct json *value, const struct step *path)
 {
+    budget_charge(5);
     struct attempt t = {0};
     struct validation inner = *v;
     t.errs.arena = &t.arena;
@@ -156,6 +159,8 @@ bool check_junctor(struct validation *v, enum check op, uint32_t arg, const stru
 bool validate_value(struct validation *v, uint32_t at, const struct json *value, const struct step *path)
 {
     const struct node *node = node_at(v->schema, at);
+    if (!budget_charge(3))
+        return false;
     bool ok = check_before(v, node, value, path);
     if (value->type == JSON_OBJ && (node->props || node->extra)) {
         for (uint32_t i = 0; i < value->n && (ok || v->errs); i++) {
@@ -187,6 +192,8 @@ static bool search(struct validation *v, uint32_t at, const struct json *value, 
     const struct node *node = node_at(v->schema, at);
     if (!(node->flags & s->below))
         return true;
+    if (!budget_charge(2 + value->n / 2))
+        return false;
     bool ok = !(node->flags & s->of) || s->check(v, node, value, path);
     for (uint32_t i = 0; i < value->n && (ok || v->errs); i++) {
         struct step step = {.up = path, .index = i};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object/strategic_parts.h"
 
+#include "base/budget.h"
+
 #include <strings.h>
 
 #include "object/go_text.h"
@@ -25,6 +27,7 @@ int smp_type_error(struct smp *s, const char *expected, const struct json *v)
 
 static bool needs_cleaning(const struct json *v)
 {
+    budget_charge(1 + json_len(v));
     json_each_item(v, it)
     {
         if (it->type >= JSON_ARR && needs_cleaning(it))
@@ -277,6 +280,7 @@ static void take(struct merging *m, str key, const struct json *v)
 
 static int merge_member(struct merging *m, const struct json_member *p)
 {
+    budget_charge(5);
     struct smp *s = m->smp;
     str key = json_key(p);
     bool is_deletion = str_has_prefix(key, prefix_delete);

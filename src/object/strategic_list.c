@@ -2,6 +2,8 @@
 /* Lists that a strategic merge patch merges: by a key of their maps, or as sets of scalars; and the order that results. */
 #include "object/strategic_parts.h"
 
+#include "base/budget.h"
+
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -72,6 +74,8 @@ static str id_of(struct arena *a, const struct json *v)
 
 static int add_entry(struct smp *s, entries *to, const struct json *item, str key)
 {
+    if (!budget_charge(8))
+        return ERR_TOO_LARGE;
     const struct json *v = item;
     if (key.n) {
         if (!json_is_obj(item))

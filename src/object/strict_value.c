@@ -4,6 +4,7 @@
  * Both errors name the innermost struct and the JSON names from the root, without list positions and map keys. */
 #include "object/strict_value.h"
 
+#include "base/budget.h"
 #include "object/quantity.h"
 #include "object/timestamp.h"
 #include "json/base64.h"
@@ -213,6 +214,7 @@ static int int_or_string(struct strict_walk *w, const struct json *v, struct str
 
 static int strings(struct strict_walk *w, struct json *v, struct strict_spot at)
 {
+    budget_charge(json_len(v));
     if (v->type != JSON_ARR)
         return strict_wrong_type(w, at, v, "v1.ExtraValue");
     for (size_t i = 0; i < v->n; i++) {
@@ -265,6 +267,7 @@ static int scalar(struct strict_walk *w, const struct shape_field *row, const st
 
 int strict_value(struct strict_walk *w, const struct shape_field *row, struct json *v, struct strict_spot at)
 {
+    budget_charge(3);
     switch (row->type) {
     case SHAPE_STRING:
     case SHAPE_BOOL:
