@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/server.h"
 
+#include "api/task.h"
 #include "object/status.h"
 #include "json/yaml.h"
 
@@ -85,12 +86,30 @@ static void head_make(struct api_request *r, struct head *h, str content_type, s
 
 /* ---- Answers. ---- */
 
+/* What was computed past the budget never leaves: the request is refused instead. */
+static bool refuse_over_budget(struct api_request *r)
+{
+    if (!task_is_exhausted(r) || r->is_over_budget)
+        return false;
+    r->is_over_budget = true;
+    struct budget *own = budget_swap(NULL);
+    struct json status = task_refusal(r, r->arena);
+    api_refuse(r, &status);
+    budget_swap(own);
+    return true;
+}
+
+/* Whoever gets the answer may do anything in turn: that is not charged to this request, and cannot suspend it. */
 static void send(struct api_request *r, int status, str content_type, struct http_headers own, str body)
 {
     struct head h;
+    if (refuse_over_budget(r))
+        return;
     head_make(r, &h, content_type, own);
     r->status = status;
+    struct budget *mine = budget_swap(NULL);
     http_answer(r->x, status, (struct http_headers){h.p, h.n}, body);
+    budget_swap(mine);
 }
 
 void api_answer_with(struct api_request *r, int status, struct http_headers headers, str body)
@@ -141,6 +160,8 @@ static enum http_fill fill_in_turn(void *ctx, struct http_exchange *x, struct bu
 void api_answer_stream_with(struct api_request *r, struct http_headers headers, struct http_source source)
 {
     struct head h;
+    if (refuse_over_budget(r))
+        return;
     head_make(r, &h, (str){0}, headers);
     r->status = 200;
     /* Events of watches are cheap, and delivered in slices of their own. */
@@ -150,7 +171,9 @@ void api_answer_stream_with(struct api_request *r, struct http_headers headers, 
         r->flow.run = resume_stream;
         source = (struct http_source){fill_in_turn, s};
     }
+    struct budget *mine = budget_swap(NULL);
     http_stream(r->x, 200, (struct http_headers){h.p, h.n}, source);
+    budget_swap(mine);
 }
 
 void api_answer_stream(struct api_request *r, str content_type, struct http_source source)

@@ -14,6 +14,7 @@
 #include "api/schemas.h"
 #include "api/seed.h"
 #include "api/server.h"
+#include "api/task.h"
 #include "api/value.h"
 #include "api/watch.h"
 #include "object/object.h"
@@ -101,7 +102,12 @@ static const struct json *fact_get(void *ctx, struct arena *a, str group, str re
     const struct kind *kind = registry_by_word(api->registry, word);
     struct json *object = ARENA_NEW(a, struct json);
     struct store_item item;
-    if (!kind || value_get(api, a, kind, namespace, name, object, &item, NULL) < 0)
+    if (!kind)
+        return NULL;
+    registry_hold(kind); /* decoding may be suspended */
+    int code = value_get(api, a, kind, namespace, name, object, &item, NULL);
+    registry_release(kind);
+    if (code < 0)
         return NULL;
     *ret_revision = item.revision;
     return object;
@@ -163,6 +169,7 @@ static bool can_request_token(void *ctx, const struct authz_identity *who, str n
 
 static void make_parts(struct api *api)
 {
+    api->tasks = tasks_new(api->options.loop);
     api->registry = registry_new();
     api->authz = authz_index_new();
     api->aggregates = aggregate_index_new();
@@ -263,6 +270,7 @@ void api_close(struct api *api)
     flows_flush(api->flows);
     loopback_client_detach(api);
     loopback_close(api);
+    tasks_close(api->tasks);
     store_close(api->store);
     loop_post_cancel(api->options.loop, &s->wake); /* the store's writer has ended, but may have rung before */
     crds_free(api->crds);
@@ -276,5 +284,6 @@ void api_close(struct api *api)
     aggregate_index_free(api->aggregates);
     authz_index_free(api->authz);
     registry_free(api->registry);
+    tasks_free(api->tasks);
     free(s);
 }

@@ -10,6 +10,7 @@
 #include "api/read.h"
 #include "api/reviews.h"
 #include "api/scale.h"
+#include "api/task.h"
 #include "api/watch.h"
 #include "api/write.h"
 #include "authn/impersonate.h"
@@ -60,6 +61,7 @@ static void gone(struct http_exchange *x)
         r->released(r->released_ctx);
     if (r->route.kind)
         registry_release(r->route.kind);
+    task_release(r);
     r->api->n_requests--;
     free(r);
 }
@@ -266,6 +268,20 @@ static void refuse_unknown_subresource(struct api_request *r)
     api_refuse(r, &status);
 }
 
+static void start_handler(struct task_step *step)
+{
+    struct api_request *r = (struct api_request *)((char *)step - offsetof(struct api_request, start));
+    r->handler(r);
+}
+
+/* What may be costly runs in slices. */
+static void serve_in_task(struct api_request *r, void (*handler)(struct api_request *r))
+{
+    r->handler = handler;
+    r->start.fn = start_handler;
+    task_run(r, &r->start);
+}
+
 static void serve_subresource(struct api_request *r)
 {
     const struct route *route = &r->route;
@@ -280,15 +296,15 @@ static void serve_subresource(struct api_request *r)
     }
     bool is_scale = str_eq(route->subresource, S("scale"));
     if (route->verb == VERB_GET && is_scale)
-        scale_get(r);
+        serve_in_task(r, scale_get);
     else if (route->verb == VERB_GET)
         read_get(r);
     else if (route->verb == VERB_UPDATE)
-        is_scale ? scale_update(r) : write_update(r);
+        serve_in_task(r, is_scale ? scale_update : write_update);
     else if (route->verb == VERB_PATCH)
-        is_scale ? scale_patch(r) : write_patch(r);
+        serve_in_task(r, is_scale ? scale_patch : write_patch);
     else if (route->verb == VERB_CREATE && str_eq(route->subresource, S("token")))
-        reviews_token_request(r);
+        serve_in_task(r, reviews_token_request);
     else
         refuse_unknown_resource(r);
 }
@@ -340,19 +356,19 @@ static void serve_object(struct api_request *r)
         watch_start(r);
         return;
     case VERB_CREATE:
-        route->kind->flags &KIND_NOT_STORED ? reviews_create(r) : write_create(r);
+        serve_in_task(r, route->kind->flags & KIND_NOT_STORED ? reviews_create : write_create);
         return;
     case VERB_UPDATE:
-        write_update(r);
+        serve_in_task(r, write_update);
         return;
     case VERB_PATCH:
-        write_patch(r);
+        serve_in_task(r, write_patch);
         return;
     case VERB_DELETE:
-        write_delete(r);
+        serve_in_task(r, write_delete);
         return;
     case VERB_DELETECOLLECTION:
-        write_delete_collection(r);
+        serve_in_task(r, write_delete_collection);
         return;
     default:
         refuse_method(r);
@@ -425,7 +441,7 @@ static enum flow_class flow_class_of(const struct api_request *r)
 static void take_turn(struct flow_entry *e)
 {
     struct api_request *r = (struct api_request *)((char *)e - offsetof(struct api_request, flow));
-    if (r->x->is_lost) /* while it waited; nothing was begun */
+    if (r->x->is_abandoned) /* while it waited; nothing was begun */
         api_answer_text(r, 503, S("text/plain"), S("the client has gone\n"));
     else if (check_again(r))
         serve(r);

@@ -2,19 +2,37 @@
 /* Gets. What most of them ask for, one object as JSON, is three pieces of bytes in a row: nothing is parsed. */
 #include "api/read.h"
 
+#include "api/task.h"
 #include "api/value.h"
 #include "api/view.h"
 #include "object/status.h"
 
+enum { MAX_AT_ONCE = 16 * 1024 }; /* bytes of an object that is parsed without a task */
+
 struct get {
     struct accept accept;
     struct view view;
+    struct api_request *r;
+    struct task_step step;
+    bool is_in_task;
 };
+
+static bool is_plain(const struct get *g)
+{
+    return g->accept.media == MEDIA_JSON && !g->accept.is_pretty && g->view.as == AS_OBJECT;
+}
+
+/* Whether the answer has to be made from a tree, and the object is large or to be brought in line with another schema. */
+static bool is_costly(const struct get *g, const struct store_item *item)
+{
+    bool is_ready = value_is_ready(g->view.api, g->view.kind, item);
+    return !is_ready || (!is_plain(g) && item->value.n > MAX_AT_ONCE);
+}
 
 static void answer(struct api_request *r, const struct get *g, const struct store_item *item)
 {
     struct err err;
-    if (g->accept.media == MEDIA_JSON && !g->accept.is_pretty && g->view.as == AS_OBJECT) {
+    if (is_plain(g)) {
         struct buf text = {.arena = r->arena};
         if (value_print(r->api, &text, g->view.kind, item, false, &err) < 0)
             api_refuse_err(r, &err);
@@ -46,6 +64,15 @@ bool read_refuse_list_form(struct api_request *r, const struct accept *accept)
     return true;
 }
 
+static void look_up(struct api_request *r, void *ctx);
+
+static void look_up_in_task(struct task_step *step)
+{
+    struct get *g = (struct get *)((char *)step - offsetof(struct get, step));
+    g->is_in_task = true;
+    look_up(g->r, g);
+}
+
 static void look_up(struct api_request *r, void *ctx)
 {
     const struct kind *kind = r->route.kind;
@@ -54,9 +81,13 @@ static void look_up(struct api_request *r, void *ctx)
     struct err err;
     int code = store_get(r->api->store, api_table(r->api, kind), namespace, r->route.name, &item, &err);
     if (code == 0) {
-        const struct get *g = ctx;
-        if (!read_refuse_list_form(r, &g->accept))
+        struct get *g = ctx;
+        if (read_refuse_list_form(r, &g->accept))
+            return;
+        if (g->is_in_task || !is_costly(g, &item))
             answer(r, g, &item);
+        else
+            task_run(r, &g->step);
     } else if (code == ERR_NOT_FOUND) {
         struct status_subject about = {
             .group = str_of(kind->group), .kind = str_of(kind->plural), .name = r->route.name};
@@ -81,6 +112,8 @@ static bool refuse_export(struct api_request *r)
 void read_get(struct api_request *r)
 {
     struct get *g = ARENA_NEW(r->arena, struct get);
+    g->r = r;
+    g->step.fn = look_up_in_task;
     rev wanted;
     str why;
     if (!negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &g->accept) ||

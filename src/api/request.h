@@ -15,6 +15,13 @@
 
 struct api;
 struct api_request;
+struct task;
+
+/* A part of the work of a request, see task.h. Embedded in what it is about. */
+struct task_step {
+    void (*fn)(struct task_step *step);
+    struct task_step *next; /* private */
+};
 
 /* ---- What was asked (route.c). ---- */
 
@@ -108,6 +115,10 @@ struct api_request {
     void (*released)(void *ctx); /* set by a handler that streams; called once, when the exchange is gone */
     void *released_ctx;
     struct flow_entry flow; /* its place among the requests of all users */
+    struct task *task; /* task.h; NULL: it has none */
+    struct task_step start;
+    void (*handler)(struct api_request *r); /* what `start` calls */
+    bool is_over_budget;                    /* the refusal is on its way */
 };
 
 /* ---- Answers (answer.c). All of them add the headers every answer has. ---- */

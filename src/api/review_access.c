@@ -243,7 +243,11 @@ enum write_step review_rules(struct write *w)
     str namespace = json_text(json_dig(&w->next, "spec.namespace"));
     if (namespace.n == 0)
         return write_refused(w, status_bad_request(a, S("no namespace on request")));
+    budget_hold(); /* until the rules are copied: the index may change while this is suspended */
     struct explain_rules found = explain_rules_for(a, w->api->authz, &w->r->who, namespace);
+    found.resource_rules = rules_dup(a, found.resource_rules);
+    found.non_resource_rules = rules_dup(a, found.non_resource_rules);
+    budget_release();
     struct json answer = review_blank(w), status = json_obj();
     json_add(a, &status, S("resourceRules"), show_rules(a, found.resource_rules, true));
     json_add(a, &status, S("nonResourceRules"), show_rules(a, found.non_resource_rules, false));

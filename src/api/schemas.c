@@ -5,6 +5,7 @@
  *   by_name: "widgets.example.com" ──► crd: generation, versions ──► version: "v1", struct schema */
 #include "api/schemas.h"
 
+#include "api/task.h"
 #include "api/value.h"
 #include "object/object.h"
 
@@ -24,6 +25,8 @@ struct version {
 };
 
 struct crd {
+    struct schemas *schemas;
+    unsigned refs; /* the map, and tasks that work with its schemas */
     char *name;
     uint32_t generation;
     int64_t used; /* monotonic */
@@ -48,8 +51,12 @@ struct schemas *schemas_new(struct api *api)
     return s;
 }
 
-static void crd_free(struct schemas *s, struct crd *c)
+static void crd_unref(void *crd)
 {
+    struct crd *c = crd;
+    struct schemas *s = c->schemas;
+    if (--c->refs)
+        return;
     for (size_t i = 0; i < c->n; i++) {
         s->bytes -= c->versions[i].bytes;
         schema_free(c->versions[i].schema);
@@ -68,7 +75,7 @@ void schemas_free(struct schemas *s)
     if (!s)
         return;
     while (map_next(&s->by_name, &at, &key, &crd))
-        crd_free(s, crd);
+        crd_unref(crd);
     map_done(&s->by_name);
     free(s);
 }
@@ -77,7 +84,7 @@ void schemas_forget(struct schemas *s, str crd)
 {
     struct crd *c = map_del(&s->by_name, crd);
     if (c)
-        crd_free(s, c);
+        crd_unref(c);
 }
 
 /* Too many: those go that were not used for a while, the others stay, however many they are. */
@@ -97,7 +104,7 @@ static void make_room(struct schemas *s, int64_t now)
     vec_each(&old, c)
     {
         map_del(&s->by_name, str_of((*c)->name));
-        crd_free(s, *c);
+        crd_unref(*c);
     }
 }
 
@@ -111,7 +118,7 @@ static char *copy(str s)
     return p;
 }
 
-static struct crd *find_crd(struct schemas *s, const struct kind *kind, struct err *err)
+static struct crd *find_or_add(struct schemas *s, const struct kind *kind, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     str name = str_of(kind->crd);
@@ -131,12 +138,31 @@ static struct crd *find_crd(struct schemas *s, const struct kind *kind, struct e
         c = calloc(1, sizeof *c);
         if (!c)
             abort();
+        c->schemas = s;
+        c->refs = 1;
         c->name = copy(name);
         c->generation = (uint32_t)generation;
         map_set(&s->by_name, str_of(c->name), c);
     }
     c->used = clock->mono_ns(clock->ctx);
     return c;
+}
+
+/* What is shared is found and added in one go: it is not charged to a task, which could be suspended by that, or refused. */
+static struct crd *find_crd(struct schemas *s, const struct kind *kind, struct err *err)
+{
+    struct budget *own = budget_swap(NULL);
+    struct crd *c = find_or_add(s, kind, err);
+    budget_swap(own);
+    return c;
+}
+
+static struct version *find_version(struct crd *c, const struct kind *kind)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (strcmp(c->versions[i].name, kind->version) == 0)
+            return &c->versions[i];
+    return NULL;
 }
 
 static const struct json *find_schema(const struct json *crd, const struct kind *kind)
@@ -149,6 +175,20 @@ static const struct json *find_schema(const struct json *crd, const struct kind 
     return NULL;
 }
 
+static struct schema *add_version(struct crd *c, const struct kind *kind, struct schema *schema)
+{
+    if (c->n % VERSIONS == 0) {
+        c->versions = realloc(c->versions, (c->n + VERSIONS) * sizeof *c->versions);
+        if (!c->versions)
+            abort();
+    }
+    c->versions[c->n] = (struct version){copy(str_of(kind->version)), schema, schema ? schema_footprint(schema) : 0};
+    c->schemas->bytes += c->versions[c->n].bytes;
+    c->n++;
+    return schema;
+}
+
+/* A task may be suspended in here: another one may have made the same schema meanwhile. */
 static int compile(struct schemas *s, struct crd *c, const struct kind *kind, const struct schema **ret,
                    struct err *err)
 {
@@ -161,28 +201,23 @@ static int compile(struct schemas *s, struct crd *c, const struct kind *kind, co
     const struct json *openapi = find_schema(&crd, kind);
     if (json_is_obj(openapi) && schema_compile(openapi, &schema, err) < 0)
         return err_wrap(err, "compile the schema of %s %s", kind->crd, kind->version);
-    if (c->n % VERSIONS == 0) {
-        c->versions = realloc(c->versions, (c->n + VERSIONS) * sizeof *c->versions);
-        if (!c->versions)
-            abort();
-    }
-    c->versions[c->n] = (struct version){copy(str_of(kind->version)), schema, schema ? schema_footprint(schema) : 0};
-    s->bytes += c->versions[c->n].bytes;
-    c->n++;
-    *ret = schema;
+    const struct version *other = find_version(c, kind);
+    if (other || budget_is_exhausted())
+        schema_free(schema);
+    if (!other && budget_is_exhausted())
+        return err_set(err, ERR_TOO_LARGE, "compile the schema of %s %s: it takes too long", kind->crd, kind->version);
+    *ret = other ? other->schema : add_version(c, kind, schema);
     return 0;
 }
 
 int schemas_get(struct schemas *s, const struct kind *kind, const struct schema **ret, struct err *err)
 {
-    struct version *found = NULL;
     struct crd *c = find_crd(s, kind, err);
     if (!c)
         return ERR_INTERNAL;
-    for (size_t i = 0; i < c->n && !found; i++) {
-        if (strcmp(c->versions[i].name, kind->version) == 0)
-            found = &c->versions[i];
-    }
+    if (task_is_running(s->api->tasks) && task_keep(s->api->tasks, c, crd_unref))
+        c->refs++;
+    const struct version *found = find_version(c, kind);
     if (found) {
         *ret = found->schema;
         return 0;

@@ -10,7 +10,8 @@
 
 struct schemas *schemas_new(struct api *api);
 void schemas_free(struct schemas *s);
-/* The schema of a custom kind, borrowed until the next event of the store. NULL in *ret: the version has none (keeps all). */
+/* The schema of a custom kind, borrowed until the next event of the store; inside a task until its step ends. NULL in *ret: the
+ * version has none (keeps all). */
 int schemas_get(struct schemas *s, const struct kind *kind, const struct schema **ret, struct err *err);
 /* metadata.generation of the CRD that the kind was made from: changes whenever a schema may have. */
 uint32_t schemas_generation(struct schemas *s, const struct kind *kind);

@@ -22,6 +22,7 @@ struct metrics;
 struct openapi;
 struct schemas;
 struct seed;
+struct tasks;
 struct watch_hub;
 struct write;
 
@@ -40,6 +41,7 @@ struct api {
     struct metrics *metrics;     /* metrics.h */
     struct flows *flows;         /* flow.h */
     struct crds *crds;           /* crds.h */
+    struct tasks *tasks;         /* task.h */
     struct seed *seed;           /* seed.h; NULL once the server is ready */
     struct config_tables {       /* config.h */
         uint32_t roles, role_bindings, cluster_roles, cluster_role_bindings, crds;

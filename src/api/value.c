@@ -229,6 +229,13 @@ int value_print(struct api *api, struct buf *b, const struct kind *kind, const s
     return 0;
 }
 
+bool value_is_ready(struct api *api, const struct kind *kind, const struct store_item *item)
+{
+    struct stored s;
+    return stored_open(item->value, &s, NULL) < 0 ||
+           (strategy_storage_kind(kind) == kind && is_current(api, kind, &s.h));
+}
+
 int value_metadata(struct arena *a, const struct store_item *item, struct json *ret, struct err *err)
 {
     struct stored s;

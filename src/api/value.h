@@ -28,6 +28,8 @@ int value_decode(struct api *api, struct arena *a, const struct kind *kind, cons
 /* The same as JSON text at the end of b. bare: without kind and apiVersion, as items of built-in lists are. */
 int value_print(struct api *api, struct buf *b, const struct kind *kind, const struct store_item *item, bool bare,
                 struct err *err);
+/* Whether value_print only has to copy. */
+bool value_is_ready(struct api *api, const struct kind *kind, const struct store_item *item);
 /* The metadata alone, as a tree with the resourceVersion; reads no more than that. */
 int value_metadata(struct arena *a, const struct store_item *item, struct json *ret, struct err *err);
 

@@ -2,10 +2,13 @@
 #include "api/view.h"
 
 #include "api/value.h"
+#include "base/budget.h"
 #include "object/columns.h"
 #include "object/field_error.h"
 #include "object/object.h"
 #include "object/status.h"
+
+enum { ROW_STEPS = 200000 }; /* for the cells of one row; about four milliseconds */
 
 static const struct columns *columns_of(const struct kind *kind)
 {
@@ -69,11 +72,25 @@ static struct json partial(const struct view *v, struct arena *a, const struct j
     return o;
 }
 
+/* In lists and watches there is no task that could be suspended: cells that take too long are empty there. */
+static struct json cells(const struct view *v, struct arena *a, const struct json *object, int64_t now)
+{
+    struct budget own, *outer = budget_swap(NULL);
+    budget_init(&own, ROW_STEPS);
+    budget_swap(&own);
+    budget_hold();
+    if (outer)
+        budget_swap(outer);
+    struct json list = columns_cells(a, columns_of(v->kind), object, now);
+    budget_swap(outer);
+    return list;
+}
+
 /* `object` need not be more than its metadata when the view is light. */
 static struct json row(const struct view *v, struct arena *a, const struct json *object, int64_t now)
 {
     struct json o = json_obj_sized(a, 2);
-    json_add(a, &o, S("cells"), columns_cells(a, columns_of(v->kind), object, now));
+    json_add(a, &o, S("cells"), cells(v, a, object, now));
     struct json carried = json_null();
     if (v->include == VIEW_OBJECT)
         carried = *object;

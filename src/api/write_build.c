@@ -79,7 +79,7 @@ int write_load(struct write *w, str name, struct err *err)
     int rc = value_get(w->api, &w->work, w->kind, namespace, name, &w->current, &item, err);
     w->exists = rc == 0;
     w->revision = rc == 0 ? item.revision : 0;
-    w->stored = rc == 0 ? item.value : (str){0};
+    w->stored_bytes = rc == 0 ? item.value.n : 0;
     return rc;
 }
 

@@ -41,7 +41,8 @@ struct collection {
     bool has_more;      /* there are objects behind the page */
     bool is_over;       /* no more to begin */
     bool has_failed;
-    bool is_filling; /* deletions that end at once must not begin the next ones by recursion */
+    bool is_filling; /* deletions that end meanwhile must not begin the next ones */
+    struct task_step step;
 };
 
 static void fill(struct collection *c);
@@ -141,8 +142,10 @@ static void ended(struct write *w, enum write_step last)
     }
     slot->is_busy = false;
     c->busy--;
-    if (!c->is_filling)
-        fill(c);
+    if (c->is_filling)
+        return;
+    c->is_filling = true;
+    task_run(c->w->r, &c->step);
 }
 
 static struct slot *free_slot(struct collection *c)
@@ -206,13 +209,18 @@ static int tell(struct collection *c, const struct store_item *item, struct err 
     return value_print(w->api, &c->items, w->kind, item, is_bare, err);
 }
 
-/* Takes the object into the list and deletes it if it is meant; its bytes are good until the loop goes on. */
-static void take(struct collection *c, const struct store_item *item)
+/* Takes the object into the list and deletes it if it is meant. The store's bytes are only good until the first charge. */
+static void take(struct collection *c, const struct store_item *found)
 {
     struct write *w = c->w;
     struct arena scratch ARENA_SCOPE = {0};
     struct json object;
     struct err err = {0};
+    struct store_item own = *found, *item = &own;
+    own.namespace = str_dup(&scratch, found->namespace);
+    own.name = str_dup(&scratch, found->name);
+    own.value = str_dup(&scratch, found->value);
+    task_renew(w->r);
     if (value_decode(w->api, &scratch, w->kind, item, &object, &err) < 0) {
         fail(c, &err);
         return;
@@ -267,6 +275,11 @@ static void end_page(struct collection *c)
     }
     if (rc < 0)
         fail(c, &err);
+}
+
+static void run_fill(struct task_step *step)
+{
+    fill((struct collection *)((char *)step - offsetof(struct collection, step)));
 }
 
 static void fill(struct collection *c)
@@ -353,6 +366,7 @@ void write_delete_collection(struct api_request *r)
     if (!c)
         abort();
     c->w = w;
+    c->step.fn = run_fill;
     c->options = options;
     c->range = range;
     c->walk = store_list_open(w->api->store, &range);

@@ -2,6 +2,7 @@
 /* The effects: what an attempt came to goes to the store, and then the answer leaves. */
 #include "api/write_parts.h"
 
+#include "api/crds.h"
 #include "api/read.h"
 #include "api/value.h"
 #include "object/object.h"
@@ -11,10 +12,9 @@ enum {
     MAX_STORED = 1536 * 1024, /* bytes of one object, as etcd has it */
     CLEANUP_GROWTH = 2048,    /* bytes by which a step of a deletion may make an object larger */
     CLEANUP_LIST = 64,        /* finalizers or owners that are compared */
+    MAX_AT_ONCE = 16 * 1024,  /* bytes of an object that is answered without a task */
 };
 static const int64_t patience_ns = 34 * INT64_C(1000000000); /* with an object that changes all the time */
-
-static void attempt(struct write *w);
 
 bool write_begin(struct api_request *r, write_build *build, struct write **ret)
 {
@@ -33,11 +33,6 @@ bool write_begin(struct api_request *r, write_build *build, struct write **ret)
     bool is_one = r->route.verb != VERB_DELETECOLLECTION;
     return negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &w->accept) &&
            view_of_request(r, &w->accept, &w->view) && !(is_one && read_refuse_list_form(r, &w->accept));
-}
-
-void write_run(struct write *w)
-{
-    attempt(w);
 }
 
 /* ---- The answer. ---- */
@@ -106,6 +101,21 @@ static bool encode_within_limit(struct write *w, struct value_parts *ret)
     return false;
 }
 
+static uint32_t crd_table(struct write *w)
+{
+    return store_table(w->api->store, S("apiextensions.k8s.io/customresourcedefinitions"));
+}
+
+/* Whether the definition of a custom kind is not the one any more that this attempt decoded and validated by. */
+static bool has_other_crd(struct write *w)
+{
+    struct store_item crd;
+    if (!(w->kind->flags & KIND_CUSTOM) || store_revision(w->api->store) == w->seen)
+        return false;
+    return store_get(w->api->store, crd_table(w), (str){0}, str_of(w->kind->crd), &crd, NULL) < 0 ||
+           crd.revision > w->seen;
+}
+
 /* What the write relied on. A custom resource relies on its definition: none may appear behind the last one's back. */
 static struct store_guard *guards(struct write *w, size_t *ret_n)
 {
@@ -117,7 +127,7 @@ static struct store_guard *guards(struct write *w, size_t *ret_n)
         str table = str_fmt(&w->work, "%.*s/%.*s", STR(g->group), STR(g->resource));
         list[n++] = (struct store_guard){store_table(w->api->store, table), g->namespace, g->name, g->revision};
     }
-    uint32_t crds = store_table(w->api->store, S("apiextensions.k8s.io/customresourcedefinitions"));
+    uint32_t crds = crd_table(w);
     if (w->is_create && (w->kind->flags & KIND_CUSTOM) &&
         store_get(w->api->store, crds, (str){0}, str_of(w->kind->crd), &crd, NULL) == 0)
         list[n++] = (struct store_guard){crds, (str){0}, str_of(w->kind->crd), crd.revision};
@@ -126,6 +136,7 @@ static struct store_guard *guards(struct write *w, size_t *ret_n)
 }
 
 static void done(void *ctx, const struct store_result *result);
+static void try_again(struct write *w);
 
 static void give_up(struct write *w, struct json status)
 {
@@ -158,7 +169,7 @@ static bool is_cleanup(const struct write *w, const struct value_parts *parts)
     const struct json *next = object_meta(&w->next), *current = object_meta(&w->current);
     if (w->is_cleanup)
         return true;
-    if (!w->exists || w->is_create || parts->header.n + parts->body.n > w->stored.n + CLEANUP_GROWTH)
+    if (!w->exists || w->is_create || parts->header.n + parts->body.n > w->stored_bytes + CLEANUP_GROWTH)
         return false;
     bool is_namespace = str_eq(str_of(w->kind->plural), S("namespaces")) && w->kind->group[0] == 0;
     return is_smaller_set(json_get(next, S("finalizers")), json_get(current, S("finalizers"))) ||
@@ -166,31 +177,53 @@ static bool is_cleanup(const struct write *w, const struct value_parts *parts)
            (is_namespace && object_is_deleting(&w->current));
 }
 
-static void submit(struct write *w, enum write_step step)
+/* Other CRDs may have been stored since the names were accepted; from here to the entry none can. */
+static bool enter_crds(struct write *w)
 {
-    if (w->takes_names && !write_crd_enter(w))
-        return;
-    struct value_parts parts = {0}; /* of a removal: the event shows the object as it is stored */
+    budget_hold();
+    crds_accept_names(w->api, &w->work, &w->next);
+    bool is_in = write_crd_enter(w);
+    budget_release();
+    return is_in;
+}
+
+/* The one door to the store. Nothing is suspended behind the checks. */
+static void submit_parts(struct write *w, enum write_step step, const struct value_parts *parts)
+{
     struct err err = {0};
-    if (step == WRITE_STORE && !encode_within_limit(w, &parts)) {
-        give_up(w, w->status);
-        return;
-    }
     struct store_change change = {
         .table = api_table(w->api, w->kind),
         .namespace = w->kind->namespaced ? w->namespace : (str){0},
         .name = w->name.n ? w->name : object_name(&w->next),
         .expect = w->revision,
         .is_delete = step == WRITE_REMOVE,
-        .value = parts.header,
-        .value_rest = parts.body,
+        .value = parts->header,
+        .value_rest = parts->body,
     };
     struct store_write write = {.changes = &change, .n_changes = 1, .done = done, .ctx = w};
-    write.is_cleanup = step == WRITE_STORE && is_cleanup(w, &parts);
+    write.is_cleanup = w->is_cleanup;
     write.guards = guards(w, &write.n_guards);
     w->is_removal = step == WRITE_REMOVE;
+    w->size = change.value.n + change.value_rest.n;
     if (store_submit(w->api->store, &write, &err) < 0)
         give_up(w, status_too_many_requests(&w->work, S("Too many requests, please try again later."), 1));
+}
+
+static void submit(struct write *w, enum write_step step)
+{
+    struct value_parts parts = {0}; /* of a removal: the event shows the object as it is stored */
+    if (w->takes_names && !enter_crds(w))
+        return;
+    bool fits = step == WRITE_REMOVE || encode_within_limit(w, &parts);
+    w->is_cleanup = step == WRITE_STORE && fits && is_cleanup(w, &parts);
+    if (task_is_exhausted(w->r))
+        give_up(w, task_refusal(w->r, w->r->arena));
+    else if (!fits)
+        give_up(w, w->status);
+    else if (has_other_crd(w))
+        try_again(w);
+    else
+        submit_parts(w, step, &parts);
 }
 
 static void set_revision(struct write *w, rev revision)
@@ -218,26 +251,48 @@ static struct json store_trouble(struct write *w, const struct store_result *res
     return status_of_err(&w->work, &err);
 }
 
+static void try_again(struct write *w)
+{
+    if (has_patience(w))
+        write_run(w);
+    else
+        write_refuse(w, status_timeout(&w->work,
+                                       S("request did not complete within requested timeout - context deadline "
+                                         "exceeded"),
+                                       0));
+}
+
+static void run_end(struct task_step *step)
+{
+    struct write *w = (struct write *)((char *)step - offsetof(struct write, step));
+    task_renew(w->r);
+    end(w, w->last);
+}
+
+/* It is stored. The answer to a large object takes its time, too. */
+static void end_stored(struct write *w)
+{
+    w->last = w->is_removal ? WRITE_REMOVE : WRITE_STORE;
+    w->step.fn = run_end;
+    if (w->ended || w->size <= MAX_AT_ONCE)
+        end(w, w->last);
+    else
+        task_run(w->r, &w->step);
+}
+
 static void done(void *ctx, const struct store_result *result)
 {
     struct write *w = ctx;
-    struct arena *a = &w->work;
     if (w->takes_names)
         write_crd_leave(w);
     switch (result->code) {
     case 0:
         if (!w->is_removal)
             set_revision(w, result->revision);
-        end(w, w->is_removal ? WRITE_REMOVE : WRITE_STORE);
+        end_stored(w);
         return;
     case ERR_CONFLICT:
-        if (has_patience(w))
-            attempt(w);
-        else
-            write_refuse(w, status_timeout(a,
-                                           S("request did not complete within requested timeout - context deadline "
-                                             "exceeded"),
-                                           0));
+        try_again(w);
         return;
     default:
         write_refuse(w, store_trouble(w, result));
@@ -251,17 +306,21 @@ static void forget_attempt(struct write *w)
     arena_reset(&w->work);
     w->exists = w->is_create = w->has_answer = w->takes_names = w->is_cleanup = false;
     w->revision = 0;
-    w->stored = (str){0};
     w->next = w->current = w->status = json_null();
     memset(&w->admission, 0, sizeof w->admission);
     memset(&w->warnings, 0, sizeof w->warnings);
 }
 
-static void attempt(struct write *w)
+static void run_attempt(struct task_step *task_step)
 {
+    struct write *w = (struct write *)((char *)task_step - offsetof(struct write, step));
     if (w->tries++)
         forget_attempt(w);
+    task_renew(w->r);
+    w->seen = store_revision(w->api->store);
     enum write_step step = w->build(w);
+    if (task_is_exhausted(w->r))
+        step = write_refused(w, task_refusal(w->r, w->r->arena));
     if (step == WRITE_SAME && !w->has_answer) {
         w->answer = w->current;
         w->has_answer = true;
@@ -271,4 +330,10 @@ static void attempt(struct write *w)
         submit(w, step);
     else
         end(w, step);
+}
+
+void write_run(struct write *w)
+{
+    w->step.fn = run_attempt;
+    task_run(w->r, &w->step);
 }

@@ -8,10 +8,14 @@
  *                     ▲           │
  *                     │           ├─ WRITE_REFUSED, WRITE_SAME, a dry run ─────────────► answer
  *                     │           └─ WRITE_STORE, WRITE_REMOVE ─► store ─► done ─┬─────► answer
- *                     └────────────── something changed in between ◄─────────────┘ */
+ *                     └────────────── something changed in between ◄─────────────┘
+ *
+ * An attempt is a step of the request's task: it may be suspended wherever it charges its budget. What it has read may have
+ * changed by then; the store finds out by revision, and submit by the revision of the definition of a custom kind. */
 #pragma once
 
 #include "api/decode.h"
+#include "api/task.h"
 #include "api/view.h"
 #include "api/write.h"
 #include "object/meta.h"
@@ -55,7 +59,9 @@ struct write {
     struct arena work;
     struct json current; /* if it exists: as an object of kind */
     rev revision;        /* …and its revision; else 0 */
-    str stored;          /* …and its bytes, valid until the loop goes on */
+    size_t stored_bytes; /* …and its size in the store */
+    rev seen;            /* the revision of the store when the attempt began */
+    size_t size;         /* bytes that were submitted */
     struct json next;
     struct json answer; /* if has_answer: instead of next */
     struct json status;
@@ -66,9 +72,11 @@ struct write {
     bool exists;
     bool is_create; /* next is a new object */
     bool has_answer;
-    bool is_removal;  /* on its way to the store */
-    bool is_cleanup;  /* it marks an object for deletion: the store has space in reserve for that */
-    bool takes_names; /* a CRD whose names were accepted in this attempt */
+    bool is_removal; /* on its way to the store */
+    bool is_cleanup; /* it marks an object for deletion: the store has space in reserve for that */
+    struct task_step step;
+    enum write_step last; /* what `step` ends it with */
+    bool takes_names;     /* a CRD whose names were accepted in this attempt */
 
     /* ---- Its place among the writes of CRDs (write_crd.c). ---- */
     bool is_waiting;
@@ -85,7 +93,7 @@ struct write {
 
 /* A write of what the request speaks of. False: the Accept header cannot be served, and the request was refused. */
 bool write_begin(struct api_request *r, write_build *build, struct write **ret);
-/* The next attempt; everything else follows by itself. */
+/* The next attempt, as a step of the request's task; everything else follows by itself. */
 void write_run(struct write *w);
 /* Ends a write before it has begun. */
 void write_refuse(struct write *w, struct json status);

@@ -157,7 +157,7 @@ static void lose(struct exchange *e)
         .answer = lost_answer, .stream = lost_stream, .resume = lost_call, .forget = lost_call};
     static const struct tls_peer nobody = {.state = TLS_PEER_NONE};
     e->x.carrier = &lost;
-    e->x.is_lost = true;
+    e->x.is_abandoned = true;
     e->x.peer = &nobody; /* fails closed, should anybody still ask */
     e->x.remote = str_dup(&e->x.arena, e->x.remote);
     if (e->server == NULL)

@@ -60,9 +60,9 @@ struct http_exchange {
     str method, path, query; /* path and query as sent: still percent-encoded; query without the question mark */
     struct http_headers headers;
     str body;
-    bool is_lost;      /* the peer went away: an answer goes nowhere */
     bool is_too_large; /* the body went past the limit and was thrown away: answer 413 */
     bool is_known;     /* set by head: the request is authenticated, so that the limits of known peers hold for it */
+    bool is_abandoned; /* the peer went away before the answer, which goes nowhere */
     const struct tls_peer *peer;
     str remote;                            /* "127.0.0.1:51234" */
     void *user;                            /* the handler's */
