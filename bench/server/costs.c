@@ -9,7 +9,7 @@
 
 static const struct bench_row rows[] = {
     {"start", rows_start},     {"crds", rows_crds},       {"writes", rows_writes}, {"reads", rows_reads},
-    {"watches", rows_watches}, {"reviews", rows_reviews}, {"shares", rows_shares},
+    {"watches", rows_watches}, {"reviews", rows_reviews}, {"shares", rows_shares}, {"slices", rows_slices},
 };
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@ void rows_reads(const char *binary);
 void rows_watches(const char *binary);
 void rows_reviews(const char *binary);
 void rows_shares(const char *binary);
+void rows_slices(const char *binary);
 
 /* ---- Samples. ---- */
 

@@ -150,11 +150,24 @@ static uint64_t hash_character(int64_t number)
     return hash_str((str){text, n});
 }
 
+/* The same for a text in a short list, which is what nearly all enums are asked for. */
+static bool is_packed_text(const char *packed, str text)
+{
+    uint64_t n;
+    str listed;
+    for (const char *p = first_item(packed, &n); n; n--, schema_packed_skip(&p))
+        if (schema_packed_text(p, &listed) && str_eq(listed, text))
+            return true;
+    return false;
+}
+
 bool schema_enum_has(const struct schema *s, uint32_t at, const struct json *value)
 {
     const uint32_t *words = s->words + at;
     const char *packed = s->bytes + words[0], *p;
     uint64_t n;
+    if (words[2] == 0 && value->type == JSON_STR)
+        return is_packed_text(packed, json_text(value));
     if (words[2] == 0) {
         for (p = first_item(packed, &n); n; n--, schema_packed_skip(&p))
             if (is_packed(p, value))

@@ -159,19 +159,22 @@ bool check_junctor(struct validation *v, enum check op, uint32_t arg, const stru
 bool validate_value(struct validation *v, uint32_t at, const struct json *value, const struct step *path)
 {
     const struct node *node = node_at(v->schema, at);
-    if (!budget_charge(3))
-        return false;
     bool ok = check_before(v, node, value, path);
     if (value->type == JSON_OBJ && (node->props || node->extra)) {
         for (uint32_t i = 0; i < value->n && (ok || v->errs); i++) {
             const struct json_member *m = &value->members[i];
             struct step step = {.up = path, .key = json_key(m)};
             uint32_t child = schema_member_node(v->schema, node, m, &step.extra);
+            if (!budget_charge_round(i, value->n))
+                return false;
             ok = (child == 0 || validate_value(v, child, &m->val, &step)) && ok;
         }
     } else if (value->type == JSON_ARR && node->items) {
-        for (uint32_t i = 0; i < value->n && (ok || v->errs); i++)
+        for (uint32_t i = 0; i < value->n && (ok || v->errs); i++) {
+            if (!budget_charge_round(i, value->n))
+                return false;
             ok = validate_value(v, node->items, &value->items[i], &(struct step){.up = path, .index = i}) && ok;
+        }
     }
     return (ok || v->errs) && check_after(v, node, value, path) && ok;
 }

@@ -142,7 +142,7 @@ class Starvation:
     def many_at_once(self):
         """More than take turns at once. A writer of small objects comes through as well."""
         body = resource('enums', 'm', list=['w%d' % i for i in range(100000)])
-        heavies = [Heavy(self.server, 'POST', place('enums'), body) for _ in range(8)]
+        heavies = [Heavy(self.server, 'POST', place('enums'), body) for _ in range(5)]
         writer = threading.Thread(target=self.write_small, args=(heavies,))
         self.written = 0
         writer.start()
