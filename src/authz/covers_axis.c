@@ -45,7 +45,7 @@ bool covers_spend(struct covers_scope *s, size_t steps)
         return false;
     }
     s->work -= steps;
-    return budget_charge(steps / 4);
+    return budget_charge(1 + steps / 2);
 }
 
 /* ---- Values and the rules that cover them. ---- */
