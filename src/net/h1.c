@@ -550,9 +550,7 @@ static size_t on_input(void *ctx, struct conn *c, str bytes)
 static void on_end(void *ctx, struct conn *c)
 {
     struct h1 *h = ctx;
-    if (h->state == HEAD && !h->is_out_of_room)
-        conn_finish(c);
-    else if (h->state == SKIP)
+    if ((h->state == HEAD && !h->is_out_of_room) || h->state == SKIP)
         conn_finish(c);
     else if (h->state == BODY || h->state == STREAM)
         conn_drop(c, ERR_NONE, NULL);

@@ -15,9 +15,9 @@ extern const str PEER_PREFACE;
 
 struct peer {
     struct testserver *t;
-    int fd;
     struct buf out, in;
-    size_t at;     /* of in: frames before it were looked at */
+    size_t at; /* of in: frames before it were looked at */
+    int fd;
     bool is_ended; /* the server has closed it */
     bool is_deaf;  /* reads nothing */
 };

@@ -203,7 +203,7 @@ static void begins_no_work_that_cannot_be_answered(void **state)
 /* With a window that is used up by the first of them. */
 static void holds_few_answers_of_one_connection(void **state)
 {
-    struct http_limits limits = {.answers_bytes = 3 * LARGE};
+    struct http_limits limits = {.answers_bytes = (size_t)3 * LARGE};
     start(&limits);
     server.also = answer_big;
     struct peer p = peer_connect(&server);
@@ -245,7 +245,7 @@ static void gives_up_answers_nobody_takes(void **state)
 static void bounds_all_answers_together(void **state)
 {
     static char body[LARGE];
-    struct http_limits limits = {.answers_all_bytes = 5 * LARGE};
+    struct http_limits limits = {.answers_all_bytes = (size_t)5 * LARGE};
     start(&limits);
     struct peer few = peer_connect(&server), many = peer_connect(&server);
     peer_greet(&few, 1);
@@ -287,7 +287,7 @@ static void fill_head(struct peer *p, size_t n)
 static void unknown_heads_make_place_for_others(void **state)
 {
     enum { PEERS = 10, HEAD = 48000 };
-    struct http_limits limits = {.unknown_all_bytes = 5 * HEAD};
+    struct http_limits limits = {.unknown_all_bytes = (size_t)5 * HEAD};
     struct peer known, p[PEERS];
     size_t ended = 0;
     start(&limits);
