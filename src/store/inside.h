@@ -49,6 +49,11 @@ struct store_cursor {
     uint64_t generation; /* of the view it stands in; 0: nowhere */
 };
 
+/* As store_view_record, with a cursor on the log that is kept between calls: records close to each other are found
+ * without a search from the root. */
+int store_view_record_at(struct store_view *v, struct store_cursor *c, rev revision, struct store_record *ret,
+                         struct err *err);
+
 /* Makes the cursor usable in this view; *ret_stands: it still is where it was. */
 int store_cursor_enter(struct store_cursor *c, struct store_view *v, MDB_dbi dbi, bool *ret_stands, struct err *err);
 void store_cursor_done(struct store_cursor *c);

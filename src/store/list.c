@@ -2,6 +2,7 @@
 /* A walk over the index. Between two calls the view may move; the key it stands on is all it needs to go on. */
 #include "store/inside.h"
 
+#include <endian.h>
 #include <stdlib.h>
 
 struct store_list {
@@ -9,7 +10,10 @@ struct store_list {
     rev at;
     struct store_key prefix; /* what all keys of the range begin with */
     struct store_key last;   /* the key it stands on; before the first step, the one to start behind, or the prefix */
-    struct store_cursor cursor;
+    struct store_cursor cursor; /* in the index */
+    struct store_cursor log;    /* where the last value was: the next one is often on the same page */
+    struct store_key ahead;     /* while skips: nothing before this key is wanted */
+    bool skips;
     bool keys_only;
     bool is_ended;
     int bad; /* the range makes no sense: what the first step says */
@@ -53,6 +57,7 @@ void store_list_close(struct store_list *l)
     if (l == NULL)
         return;
     store_cursor_done(&l->cursor);
+    store_cursor_done(&l->log);
     free(l);
 }
 
@@ -61,9 +66,27 @@ rev store_list_revision(const struct store_list *l)
     return l->at;
 }
 
-static bool is_last(const struct store_list *l, MDB_val key)
+void store_list_skip(struct store_list *l, str namespace, str name)
 {
-    return key.mv_size == l->last.n && memcmp(key.mv_data, l->last.p, l->last.n) == 0;
+    uint32_t table;
+    memcpy(&table, l->prefix.p, sizeof table);
+    l->knows_total = false;
+    l->skips = !l->is_ended && store_key_make(&l->ahead, be32toh(table), namespace, name) &&
+               str_cmp((str){(const char *)l->ahead.p, l->ahead.n}, (str){(const char *)l->last.p, l->last.n}) > 0;
+}
+
+static bool is_key(const struct store_key *k, MDB_val key)
+{
+    return key.mv_size == k->n && memcmp(key.mv_data, k->p, k->n) == 0;
+}
+
+/* To the key that was skipped to, or the first one behind it. The next entry often is it. */
+static int find_ahead(const struct store_list *l, struct store_cursor *c, bool stands, MDB_val *key, MDB_val *value)
+{
+    if (stands && mdb_cursor_get(c->cursor, key, value, MDB_NEXT) == 0 && is_key(&l->ahead, *key))
+        return 0;
+    *key = (MDB_val){l->ahead.n, (void *)l->ahead.p};
+    return mdb_cursor_get(c->cursor, key, value, MDB_SET_RANGE);
 }
 
 /* The first entry behind the key it stands on: 1, 0 at the end of the range, or trouble. */
@@ -75,12 +98,14 @@ static int advance(const struct store_list *l, struct store_cursor *c, MDB_val *
     if (code < 0)
         return code;
     int rc;
-    if (stands) {
+    if (l->skips) {
+        rc = find_ahead(l, c, stands, key, value);
+    } else if (stands) {
         rc = mdb_cursor_get(c->cursor, key, value, MDB_NEXT);
     } else {
         *key = (MDB_val){l->last.n, (void *)l->last.p};
         rc = mdb_cursor_get(c->cursor, key, value, MDB_SET_RANGE);
-        if (rc == 0 && is_last(l, *key))
+        if (rc == 0 && is_key(&l->last, *key))
             rc = mdb_cursor_get(c->cursor, key, value, MDB_NEXT);
     }
     if (rc == MDB_NOTFOUND || (rc == 0 && !store_key_has_prefix(*key, &l->prefix)))
@@ -118,7 +143,7 @@ static int fill(struct store_list *l, MDB_val key, MDB_val value, struct store_i
         return 0;
     l->passed++;
     if (code > 0 && !l->keys_only) {
-        code = store_view_record(v, r.revision, &r, err);
+        code = store_view_record_at(v, &l->log, r.revision, &r, err);
         if (code == 0)
             code = store_view_value(v, &r, err);
         if (code == 0)
@@ -143,11 +168,17 @@ int store_list_next(struct store_list *l, struct store_item *ret, struct err *er
             l->is_ended = code == 0;
             return code;
         }
+        l->skips = false;
         l->last.n = key.mv_size;
         memcpy(l->last.p, key.mv_data, key.mv_size);
         code = fill(l, key, value, ret, err);
     }
     return code;
+}
+
+bool store_list_knows_rest(const struct store_list *l)
+{
+    return l->is_ended || l->knows_total;
 }
 
 static int64_t count_rest(struct store_list *l, struct store_cursor *c, struct err *err)

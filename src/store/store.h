@@ -111,9 +111,14 @@ rev store_list_revision(const struct store_list *l);
 /* 1 and an item, borrowed until the next poll; 0 at the end; or a negative code: ERR_EXPIRED, ERR_INVALID for a revision or
  * key that cannot be; ERR_IO for a damaged object, which is then passed: ret has its name, and the walk may go on. */
 int store_list_next(struct store_list *l, struct store_item *ret, struct err *err);
+/* The next item is this one or, if there is none of this key, the first one behind it. Keys that the walk has passed already
+ * change nothing. */
+void store_list_skip(struct store_list *l, str namespace, str name);
 /* How many there are from here to the end; does not move the walk. Costs nothing when the walk began at the beginning of all
  * namespaces (ask so for objects of the cluster too) and at the present; else it goes over the keys. */
 int64_t store_list_rest(struct store_list *l, struct err *err);
+/* Whether that costs nothing. */
+bool store_list_knows_rest(const struct store_list *l);
 /* Objects in a table right now (all namespaces), without walking it. */
 uint64_t store_count(const struct store *s, uint32_t table);
 

@@ -100,16 +100,37 @@ int store_view_move(struct store_view *v, struct err *err)
     return 0;
 }
 
-int store_view_record(struct store_view *v, rev revision, struct store_record *ret, struct err *err)
+static int read_record(const struct store_view *v, int rc, rev revision, MDB_val value, struct store_record *ret,
+                       struct err *err)
 {
-    struct store_rev_key key = store_rev_key(revision);
-    MDB_val value;
-    int rc = store_file_get(v->txn, v->file->log, key.p, sizeof key.p, &value);
     if (rc == MDB_NOTFOUND)
         return err_set(err, ERR_IO, "the record of revision %" PRIu64 " is missing", revision);
     if (rc)
         return store_file_error(v->file, rc, err);
     return store_record_read(revision, value, ret, err);
+}
+
+int store_view_record(struct store_view *v, rev revision, struct store_record *ret, struct err *err)
+{
+    struct store_rev_key key = store_rev_key(revision);
+    MDB_val value = {0};
+    int rc = store_file_get(v->txn, v->file->log, key.p, sizeof key.p, &value);
+    return read_record(v, rc, revision, value, ret, err);
+}
+
+int store_view_record_at(struct store_view *v, struct store_cursor *c, rev revision, struct store_record *ret,
+                         struct err *err)
+{
+    struct store_rev_key bytes = store_rev_key(revision);
+    MDB_val key = {sizeof bytes.p, bytes.p}, value = {0};
+    bool stands;
+    int code = store_cursor_enter(c, v, v->file->log, &stands, err);
+    if (code < 0)
+        return code;
+    int rc = mdb_cursor_get(c->cursor, &key, &value, MDB_SET);
+    if (rc)
+        c->generation = 0;
+    return read_record(v, rc, revision, value, ret, err);
 }
 
 int store_view_value(struct store_view *v, const struct store_record *r, struct err *err)
