@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenSSL reads and writes the socket through a BIO of ours. It does two things that OpenSSL's own does not: no SIGPIPE, and
+ * OpenSSL reads and writes the socket through a BIO of ours. It does three things that OpenSSL's own does not: no SIGPIPE;
  * after a read that came back short it knows that the socket is empty, which saves a system call with every request: the
- * loop is edge-triggered and tells when there is more (tls_link_readable).
+ * loop is edge-triggered and tells when there is more (tls_link_readable); and records that are followed by another one
+ * are sent with MSG_MORE, so that the kernel makes large segments of them.
  */
 #include "net/tls_link.h"
 
@@ -23,6 +24,7 @@ struct tls_link {
     int fd;
     bool is_dry;     /* nothing to read until tls_link_readable */
     bool has_read;   /* since the last call of tls_link_handshake began */
+    bool has_more;   /* another record follows the one that is written */
     bool is_endless; /* the end has been seen: never dry again */
     bool is_cut_off; /* …and read: without a goodbye, when OpenSSL complains */
     bool is_bad_peer;
@@ -69,7 +71,7 @@ static int socket_write(BIO *bio, const char *p, int n)
     BIO_clear_retry_flags(bio);
     ssize_t put;
     do
-        put = send(l->fd, p, (size_t)n, MSG_NOSIGNAL);
+        put = send(l->fd, p, (size_t)n, MSG_NOSIGNAL | (l->has_more ? MSG_MORE : 0));
     while (put < 0 && errno == EINTR);
     if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         BIO_set_retry_write(bio);
@@ -258,7 +260,9 @@ ssize_t tls_link_write(struct tls_link *l, const void *p, size_t n, struct err *
 {
     size_t put;
     ERR_clear_error();
+    l->has_more = n > SSL3_RT_MAX_PLAIN_LENGTH; /* one call writes one record */
     int rc = SSL_write_ex(l->ssl, p, n, &put);
+    l->has_more = false;
     if (rc == 1)
         return (ssize_t)put;
     rc = outcome(l, rc, "write", err);
