@@ -42,3 +42,5 @@ int yaml_decode_each(str text, const struct yaml_each_limits *limits, yaml_each_
 /* As kubectl -o yaml prints it, byte by byte: sorted keys, two spaces, list dashes under their key, literal blocks for text of
  * several lines, long lines broken after column 80, quotes only where YAML 1.1 needs them. Ends with a newline. */
 void yaml_encode(struct buf *b, const struct json *v);
+/* One item of a list that is a member of the outermost object, with its dash: such lists can be printed item by item. */
+void yaml_encode_item(struct buf *b, const struct json *v);

@@ -245,3 +245,11 @@ void yaml_encode(struct buf *b, const struct json *v)
     print(&page, v, false);
     yaml_page_line(&page);
 }
+
+void yaml_encode_item(struct buf *b, const struct json *v)
+{
+    struct yaml_page page = {.out = b, .blank = true, .fresh = true};
+    yaml_page_mark(&page, "-", true, true);
+    print(&page, v, false);
+    yaml_page_line(&page);
+}

@@ -19,6 +19,22 @@ static struct json_limits limits_of(const struct case_section *when)
     return (struct json_limits){.bytes = bytes, .depth = (uint32_t)depth};
 }
 
+/* A list that is printed item by item is the same text. */
+static void check_item(struct case_file *c, const struct case_section *at, const struct json *v)
+{
+    struct buf whole = {.arena = c->arena}, parts = {.arena = c->arena};
+    struct json list = json_obj_sized(c->arena, 1), items = json_arr();
+    for (size_t i = 0; i < 2; i++)
+        json_push(c->arena, &items, *v);
+    json_add(c->arena, &list, S("items"), items);
+    yaml_encode(&whole, &list);
+    buf_add_str(&parts, S("items:\n"));
+    for (size_t i = 0; i < 2; i++)
+        yaml_encode_item(&parts, v);
+    if (!str_eq(buf_str(&whole), buf_str(&parts)))
+        case_fail(c, at, "as items of a list: %.*s", STR(buf_str(&parts)));
+}
+
 static int encode(struct case_file *c, const struct case_section *at, str text, struct buf *out, struct err *err)
 {
     struct json v, again;
@@ -30,6 +46,7 @@ static int encode(struct case_file *c, const struct case_section *at, str text, 
         case_fail(c, at, "does not read back: %s", err->msg);
     else if (!json_equal(&v, &again))
         case_fail(c, at, "reads back as another value");
+    check_item(c, at, &v);
     return 0;
 }
 
