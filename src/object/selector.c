@@ -30,22 +30,22 @@ static bool has_value(const struct selector_term *t, str value)
     return false;
 }
 
-bool selector_term_matches(const struct selector_term *t, const struct json *labels)
+/* label is the value of the label that the term is about; NULL: absent. */
+static bool term_holds(const struct selector_term *t, const str *label)
 {
-    const struct json *label = json_get(labels, t->key);
     int64_t number;
     switch (t->op) {
     case SELECTOR_IN:
     case SELECTOR_EQUALS:
     case SELECTOR_DOUBLE_EQUALS:
-        return label && has_value(t, json_text(label));
+        return label && has_value(t, *label);
     case SELECTOR_NOT_IN:
     case SELECTOR_NOT_EQUALS:
-        return !label || !has_value(t, json_text(label));
+        return !label || !has_value(t, *label);
     case SELECTOR_GREATER:
-        return label && str_to_int64(json_text(label), &number) && number > t->number;
+        return label && str_to_int64(*label, &number) && number > t->number;
     case SELECTOR_LESS:
-        return label && str_to_int64(json_text(label), &number) && number < t->number;
+        return label && str_to_int64(*label, &number) && number < t->number;
     case SELECTOR_EXISTS:
         return label;
     case SELECTOR_ABSENT:
@@ -54,12 +54,47 @@ bool selector_term_matches(const struct selector_term *t, const struct json *lab
     return false;
 }
 
+bool selector_term_matches(const struct selector_term *t, const struct json *labels)
+{
+    const struct json *label = json_get(labels, t->key);
+    str value = json_text(label);
+    return term_holds(t, label ? &value : NULL);
+}
+
 bool selector_matches(const struct selector *s, const struct json *labels)
 {
     if (s->nothing)
         return false;
     for (size_t i = 0; i < s->n; i++) {
         if (!selector_term_matches(&s->terms[i], labels))
+            return false;
+    }
+    return true;
+}
+
+/* Takes the string at the front of *text, its quotes and the character behind it. */
+static str take_string(str *text)
+{
+    *text = str_from(*text, 1);
+    ptrdiff_t end = str_find_char(*text, '"');
+    str s = str_upto(*text, end < 0 ? text->n : (size_t)end);
+    *text = str_from(*text, end < 0 || s.n + 2 > text->n ? text->n : s.n + 2);
+    return s;
+}
+
+bool selector_matches_text(const struct selector *s, str labels)
+{
+    if (s->nothing)
+        return false;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct selector_term *t = &s->terms[i];
+        str rest = labels.n > 2 ? str_from(labels, 1) : (str){0}, value = {0};
+        bool is_found = false;
+        while (rest.n && !is_found) {
+            is_found = str_eq(take_string(&rest), t->key);
+            value = take_string(&rest);
+        }
+        if (!term_holds(t, is_found ? &value : NULL))
             return false;
     }
     return true;

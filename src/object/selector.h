@@ -54,6 +54,8 @@ void selector_validate_stored(struct field_errors *errs, str field, const struct
 /* labels is the map of metadata.labels; NULL and null are no labels. */
 bool selector_matches(const struct selector *s, const struct json *labels);
 bool selector_term_matches(const struct selector_term *t, const struct json *labels);
+/* The same for labels as JSON text without blanks, escapes and duplicate keys: {"a":"b","c":"d"}. Empty: no labels. */
+bool selector_matches_text(const struct selector *s, str labels);
 /* The canonical text: terms by key, values sorted. Empty for everything, and for nothing too. */
 void selector_format(struct buf *b, const struct selector *s);
 static inline bool selector_is_everything(const struct selector *s)
