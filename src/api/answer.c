@@ -191,6 +191,11 @@ static size_t indent_size(const struct json *v, size_t depth)
     return sum;
 }
 
+bool api_can_indent(const struct json *v)
+{
+    return indent_size(v, 1) <= INDENTED_MAX;
+}
+
 static void print(struct api_request *r, int status, const struct json *object, unsigned flags)
 {
     struct buf b = {.arena = r->arena};
@@ -202,7 +207,7 @@ static void print(struct api_request *r, int status, const struct json *object, 
 void api_answer(struct api_request *r, int status, const struct json *object)
 {
     bool is_yaml = r->accept.media == MEDIA_YAML, is_pretty = negotiate_is_pretty(r);
-    bool fits = !(is_yaml || is_pretty) || indent_size(object, 1) <= INDENTED_MAX;
+    bool fits = !(is_yaml || is_pretty) || api_can_indent(object);
     if (is_yaml && fits) {
         struct buf b = {.arena = r->arena};
         yaml_encode(&b, object);

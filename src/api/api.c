@@ -6,6 +6,7 @@
 #include "api/config.h"
 #include "api/crds.h"
 #include "api/discovery.h"
+#include "api/label_index.h"
 #include "api/loopback.h"
 #include "api/loopback_client.h"
 #include "api/metrics.h"
@@ -83,6 +84,7 @@ static void on_wake(void *ctx)
 static void on_event(void *ctx, const struct store_event *event)
 {
     struct server *s = ctx;
+    label_index_event(s->api.labels, event);
     config_event(&s->api, event);
     watch_publish(s->api.watches, event);
 }
@@ -186,6 +188,7 @@ static void make_parts(struct api *api)
                                           .kind_of = fact_kind_of,
                                           .ctx = api};
     api->schemas = schemas_new(api);
+    api->labels = label_index_new(api);
     api->watches = watch_hub_new(api);
     api->discovery = discovery_new(api);
     api->openapi = openapi_new(api);
@@ -275,6 +278,7 @@ void api_close(struct api *api)
     loop_post_cancel(api->options.loop, &s->wake); /* the store's writer has ended, but may have rung before */
     crds_free(api->crds);
     watch_hub_free(api->watches);
+    label_index_free(api->labels);
     discovery_free(api->discovery);
     openapi_free(api->openapi);
     metrics_free(api->metrics);

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/list.h"
 
+#include "api/label_index.h"
 #include "api/value.h"
+#include "json/yaml.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { LOOKS_PER_FILL = 2000 }; /* objects looked at before others have their turn */
+/* Work is counted in bytes that are copied: about half a millisecond makes a slice. */
+enum {
+    WORK_SLICE = 256 * 1024,
+    WORK_KEY = 64,        /* to go past a key */
+    WORK_LOOK = 256,      /* to read an object and compare its labels */
+    WORK_METADATA = 4096, /* to decode and print metadata */
+    WORK_DECODE = 8,      /* for each byte of an object that is decoded */
+    WORK_YAML = 32,       /* …and printed as YAML */
+    LABELS_A_TIME = 4096, /* compared between two looks at the work */
+};
 
-enum part { LIST_HEAD, LIST_ITEMS, LIST_TAIL, LIST_DONE };
+enum part { LIST_PLAN, LIST_HEAD, LIST_ITEMS, LIST_TAIL, LIST_DONE };
 
 struct list {
     struct loop_work turn; /* first: it is what the loop hands back */
@@ -17,16 +28,19 @@ struct list {
     struct http_exchange *x; /* to resume; NULL: gone meanwhile */
     bool is_deferred;
     struct arena scratch;
-    struct store_list *walk; /* NULL: the list is about one name and has no walk */
-    bool is_over;            /* the one name was looked up */
+    struct store_list *walk;   /* NULL: the list is about one name and has no walk */
+    struct store_list *keys;   /* LIST_PLAN: the walk over the keys alone */
+    struct label_walk *labels; /* NULL: objects are read to compare their labels */
+    bool is_over;              /* the one name was looked up */
     bool is_custom, metadata_last;
     enum part part;
-    size_t members; /* of the outermost object, so far */
-    int64_t count;  /* items, so far */
-    int looks;      /* in this fill */
+    size_t members;  /* of the outermost object, so far */
+    int64_t count;   /* items, so far */
+    int64_t planned; /* LIST_PLAN: keys, so far */
+    size_t work;     /* in this slice */
     struct buf last_namespace, last_name;
     bool has_more;
-    int64_t remaining; /* negative: not told */
+    int64_t remaining; /* negative: not known */
 };
 
 /* ---- The walk. ---- */
@@ -58,32 +72,87 @@ static void remember(struct list *l, const struct store_item *item)
     buf_add_str(&l->last_name, item->name);
 }
 
-/* How many objects there are behind the n of this page, at which the walk stands. Those of one revision are counted once, for the first
- * page; each page tells the next what is left. */
-static int64_t count_rest(const struct list *l, struct store_list *walk, int64_t n, struct err *err)
+enum { LIST_PAUSE = 2 };
+
+/* One key of the page, or of those behind it. 1: go on; 0: the end of the page and what is left are known. Objects of one
+ * revision are counted once, for the first page; the token of each page has the count for the next. */
+static int plan_step(struct list *l, struct err *err)
 {
-    int64_t left = l->args.from.left;
-    return left > n ? left - n : store_list_rest(walk, err);
+    if (l->planned == l->args.limit && l->args.from.left > l->planned) {
+        l->remaining = l->args.from.left - l->planned;
+        return 0;
+    }
+    if (l->planned >= l->args.limit && store_list_knows_rest(l->keys)) {
+        int64_t rest = store_list_rest(l->keys, err);
+        l->remaining = l->planned - l->args.limit + rest;
+        return rest < 0 ? (int)rest : 0;
+    }
+    struct store_item item = {0};
+    int code = store_list_next(l->keys, &item, err);
+    l->work += WORK_KEY;
+    bool is_counted =
+        code > 0 || (l->planned >= l->args.limit && code == ERR_IO && item.name.n); /* damaged, but there */
+    if (!is_counted)
+        return code;
+    if (++l->planned == l->args.limit)
+        remember(l, &item);
+    return 1;
 }
 
-/* Where the page ends, by the keys alone. */
+/* Where the page ends and how many objects are behind it, by the keys alone: 0, LIST_PAUSE or a negative code. */
 static int plan(struct list *l, struct err *err)
 {
     struct store_range range = range_of(l, true);
-    struct store_list *walk = store_list_open(l->api->store, &range);
-    struct store_item item;
-    int64_t n = 0;
-    int code = 1;
-    while (n < l->args.limit && (code = store_list_next(walk, &item, err)) > 0)
-        if (++n == l->args.limit)
-            remember(l, &item);
-    if (code > 0)
-        l->remaining = count_rest(l, walk, n, err);
-    store_list_close(walk);
-    l->has_more = code > 0 && l->remaining > 0;
-    if (code > 0 && l->remaining < 0)
-        return (int)l->remaining;
-    return code < 0 ? code : 0;
+    if (l->keys == NULL)
+        l->keys = store_list_open(l->api->store, &range);
+    int code;
+    while ((code = plan_step(l, err)) > 0)
+        if (l->work >= WORK_SLICE)
+            return LIST_PAUSE;
+    if (l->remaining < 0 && l->planned > l->args.limit)
+        l->remaining = l->planned - l->args.limit;
+    l->has_more = l->remaining > 0;
+    if (!l->has_more)
+        l->remaining = -1;
+    store_list_close(l->keys);
+    l->keys = NULL;
+    return code;
+}
+
+static void open_labels(struct list *l, const struct store_range *range)
+{
+    struct label_walk_args args = {
+        .table = range->table,
+        .all_namespaces = range->all_namespaces,
+        .namespace = range->namespace,
+        .after_namespace = range->after_namespace,
+        .after_name = range->after_name,
+        .at = l->args.at,
+        .selector = &l->args.options.labels,
+    };
+    l->labels = label_walk_new(l->api->labels, &args);
+}
+
+static void open_walks(struct list *l)
+{
+    struct store_range range = range_of(l, false);
+    l->walk = store_list_open(l->api->store, &range);
+    if (!selector_is_everything(&l->args.options.labels))
+        open_labels(l, &range);
+}
+
+static void close_walks(struct list *l)
+{
+    store_list_close(l->walk);
+    store_list_close(l->keys);
+    label_walk_free(l->labels);
+    l->walk = l->keys = NULL;
+    l->labels = NULL;
+}
+
+static bool is_yaml_table(const struct list *l)
+{
+    return l->args.form == LIST_YAML && l->args.view.as == AS_TABLE;
 }
 
 struct list *list_new(const struct list_args *args)
@@ -91,15 +160,15 @@ struct list *list_new(const struct list_args *args)
     struct list *l = calloc(1, sizeof *l);
     if (l == NULL)
         abort();
+    bool selects_all = read_options_select_all(&args->options);
     l->args = *args;
     l->api = args->view.api;
     l->remaining = -1;
     l->is_custom = (args->view.kind->flags & KIND_CUSTOM) && args->view.as == AS_OBJECT;
-    l->metadata_last = l->is_custom || (args->limit && !read_options_select_all(&args->options));
-    if (!is_single(&args->options)) {
-        struct store_range range = range_of(l, false);
-        l->walk = store_list_open(l->api->store, &range);
-    }
+    l->metadata_last = l->is_custom || (args->limit && !selects_all && !is_yaml_table(l));
+    if (!is_single(&args->options))
+        open_walks(l);
+    l->part = l->walk && args->limit && (selects_all || is_yaml_table(l)) ? LIST_PLAN : LIST_HEAD;
     return l;
 }
 
@@ -107,9 +176,7 @@ void list_free(struct list *l)
 {
     if (l == NULL)
         return;
-    if (l->walk)
-        store_list_close(l->walk);
-    l->walk = NULL;
+    close_walks(l);
     arena_done(&l->scratch);
     buf_done(&l->last_namespace);
     buf_done(&l->last_name);
@@ -118,10 +185,8 @@ void list_free(struct list *l)
         free(l);
 }
 
-static int look(struct list *l, struct store_item *ret, struct err *err)
+static int look_up_one(struct list *l, struct store_item *ret, struct err *err)
 {
-    if (l->walk)
-        return store_list_next(l->walk, ret, err);
     if (l->is_over)
         return 0;
     l->is_over = true;
@@ -131,36 +196,91 @@ static int look(struct list *l, struct store_item *ret, struct err *err)
     return code == ERR_NOT_FOUND ? 0 : code < 0 ? code : 1;
 }
 
-enum { LIST_PAUSE = 2 };
+/* Moves the walk to the next object whose labels may match. 0: no other can. *ret_is_match: its labels need not be compared
+ * if it has the key that was found. */
+static int skip_by_labels(struct list *l, str *ret_namespace, str *ret_name, bool *ret_is_match)
+{
+    size_t looks = LABELS_A_TIME;
+    enum label_found found = label_walk_next(l->labels, ret_namespace, ret_name, &looks);
+    l->work += (LABELS_A_TIME - looks) * (WORK_KEY / 8);
+    *ret_is_match = found == LABEL_MATCH;
+    if (found == LABEL_END)
+        return 0;
+    if (found == LABEL_UNKNOWN) {
+        label_walk_free(l->labels);
+        l->labels = NULL;
+    } else {
+        store_list_skip(l->walk, *ret_namespace, *ret_name);
+    }
+    return 1;
+}
+
+/* 1 and an object; *ret_has_labels: its labels are known to match. 0 at the end, or a negative code. */
+static int look(struct list *l, struct store_item *ret, bool *ret_has_labels, struct err *err)
+{
+    str namespace = {0}, name = {0};
+    bool is_match = false;
+    *ret_has_labels = false;
+    l->work += WORK_LOOK;
+    if (l->walk == NULL)
+        return look_up_one(l, ret, err);
+    if (l->labels && !skip_by_labels(l, &namespace, &name, &is_match))
+        return 0;
+    int code = store_list_next(l->walk, ret, err);
+    *ret_has_labels = code > 0 && is_match && str_eq(ret->name, name) && str_eq(ret->namespace, namespace);
+    return code;
+}
+
+/* 1, 0 or a negative code. */
+static int match(struct list *l, const struct store_item *item, bool has_labels, struct err *err)
+{
+    const struct read_options *o = &l->args.options;
+    if (has_labels && o->fields.n == 0 && o->name.n == 0)
+        return 1;
+    if (o->need == READ_NEEDS_OBJECT)
+        l->work += item->value.n * WORK_DECODE;
+    return read_options_match_item(o, l->api, &l->scratch, l->args.view.kind, item, err);
+}
 
 /* 1 and the next item that is selected, 0 at the end of the page, LIST_PAUSE, or a negative code. */
 static int next(struct list *l, struct store_item *ret, struct err *err)
 {
-    bool is_full = l->args.limit && l->count == l->args.limit;
-    if (is_full && !l->metadata_last)
-        return 0;
+    bool selects_all = read_options_select_all(&l->args.options), has_labels;
+    int code;
+    if (l->args.limit && l->count == l->args.limit) {
+        if (selects_all || l->walk == NULL)
+            return 0;
+        code = store_list_next(l->walk, ret, err); /* any object behind the page makes another one */
+        l->has_more = code > 0;
+        return code < 0 ? code : 0;
+    }
     for (;;) {
         arena_reset(&l->scratch);
-        if (l->looks++ >= LOOKS_PER_FILL)
+        if (l->work >= WORK_SLICE)
             return LIST_PAUSE;
-        int code = look(l, ret, err);
-        if (code <= 0)
+        if ((code = look(l, ret, &has_labels, err)) <= 0)
             return code;
-        if (is_full) { /* one more than fits: that is all it is good for */
-            l->has_more = true;
-            if (!read_options_select_all(&l->args.options))
-                return 0;
-            int64_t rest = count_rest(l, l->walk, l->count + 1, err);
-            l->remaining = 1 + rest;
-            return rest < 0 ? (int)rest : 0;
-        }
-        code = read_options_match_item(&l->args.options, l->api, &l->scratch, l->args.view.kind, ret, err);
-        if (code == 0)
+        if ((code = match(l, ret, has_labels, err)) == 0)
             continue;
-        if (code > 0 && l->args.limit && l->metadata_last)
+        if (code > 0 && l->args.limit && !selects_all)
             remember(l, ret);
         return code;
     }
+}
+
+/* The end of a page with selectors, for the form whose metadata comes before the items: the page is walked twice. */
+static int plan_selected(struct list *l, struct err *err)
+{
+    struct store_item item;
+    int code;
+    while ((code = next(l, &item, err)) == 1)
+        l->count++;
+    if (code != 0)
+        return code;
+    l->count = 0;
+    close_walks(l);
+    open_walks(l);
+    return 0;
 }
 
 /* ---- Text. ---- */
@@ -174,9 +294,19 @@ static void add_indented(struct buf *b, str text, int depth)
     }
 }
 
+static bool is_pretty(const struct list *l)
+{
+    return l->args.form == LIST_PRETTY;
+}
+
+static bool is_yaml(const struct list *l)
+{
+    return l->args.form == LIST_YAML;
+}
+
 static void add_value(struct list *l, struct buf *b, const struct json *v, int depth)
 {
-    if (!l->args.is_pretty) {
+    if (!is_pretty(l) || !api_can_indent(v)) {
         json_encode(b, v, 0);
         return;
     }
@@ -188,14 +318,20 @@ static void add_value(struct list *l, struct buf *b, const struct json *v, int d
 static void add_key(struct list *l, struct buf *b, str key)
 {
     buf_add_char(b, l->members++ ? ',' : '{');
-    if (l->args.is_pretty)
+    if (is_pretty(l))
         buf_add_str(b, S("\n  "));
     json_encode_str(b, key);
-    buf_add_str(b, l->args.is_pretty ? S(": ") : S(":"));
+    buf_add_str(b, is_pretty(l) ? S(": ") : S(":"));
 }
 
 static void add_member(struct list *l, struct buf *b, str key, struct json v)
 {
+    if (is_yaml(l)) {
+        struct json only = json_obj_sized(&l->scratch, 1);
+        json_add(&l->scratch, &only, key, v);
+        yaml_encode(b, &only);
+        return;
+    }
     add_key(l, b, key);
     add_value(l, b, &v, 1);
 }
@@ -240,13 +376,28 @@ static struct json list_metadata(struct list *l)
     return m;
 }
 
-static int add_head(struct list *l, struct buf *b, struct err *err)
+static str items_key(const struct list *l)
+{
+    return l->args.view.as == AS_TABLE ? S("rows") : S("items");
+}
+
+/* Rows come behind the metadata, items in front of it: keys of YAML are sorted. */
+static void add_yaml_head(struct list *l, struct buf *b)
+{
+    add_member(l, b, S("apiVersion"), list_api_version(l));
+    if (l->args.view.as != AS_TABLE)
+        return;
+    add_member(l, b, S("columnDefinitions"), view_columns(&l->args.view, &l->scratch));
+    add_member(l, b, S("kind"), list_kind(l));
+    add_member(l, b, S("metadata"), list_metadata(l));
+}
+
+static void add_head(struct list *l, struct buf *b)
 {
     arena_reset(&l->scratch);
-    if (l->args.limit && !l->metadata_last && l->walk) {
-        int code = plan(l, err);
-        if (code < 0)
-            return code;
+    if (is_yaml(l)) {
+        add_yaml_head(l, b);
+        return;
     }
     if (!l->is_custom)
         add_member(l, b, S("kind"), list_kind(l));
@@ -255,17 +406,44 @@ static int add_head(struct list *l, struct buf *b, struct err *err)
         add_member(l, b, S("metadata"), list_metadata(l));
     if (l->args.view.as == AS_TABLE)
         add_member(l, b, S("columnDefinitions"), view_columns(&l->args.view, &l->scratch));
-    add_key(l, b, l->args.view.as == AS_TABLE ? S("rows") : S("items"));
-    return 0;
+    add_key(l, b, items_key(l));
+}
+
+static void add_yaml_item(struct list *l, struct buf *b, const struct json *tree)
+{
+    if (l->count++ == 0) {
+        buf_add_str(b, items_key(l));
+        buf_add_str(b, S(":\n"));
+    }
+    if (api_can_indent(tree)) {
+        yaml_encode_item(b, tree);
+    } else {
+        buf_add_str(b, S("- "));
+        json_encode(b, tree, 0);
+        buf_add_char(b, '\n');
+    }
+}
+
+static size_t item_work(const struct list *l, const struct store_item *item)
+{
+    const struct view *v = &l->args.view;
+    size_t factor = is_yaml(l) ? WORK_YAML : WORK_DECODE;
+    if (v->is_light)
+        return WORK_METADATA / WORK_DECODE * factor;
+    if (v->as == AS_OBJECT && l->args.form == LIST_JSON && value_is_text(l->api, v->kind, item))
+        return item->value.n;
+    return item->value.n * factor;
 }
 
 static int add_item(struct list *l, struct buf *b, const struct store_item *item, struct err *err)
 {
     bool is_bare = l->args.view.as == AS_OBJECT && !l->is_custom;
     const struct clock *clock = &l->api->options.clock;
-    buf_add_char(b, l->count++ ? ',' : '[');
-    if (!l->args.is_pretty)
+    l->work += item_work(l, item);
+    if (l->args.form == LIST_JSON) {
+        buf_add_char(b, l->count++ ? ',' : '[');
         return view_text(&l->args.view, &l->scratch, item, is_bare, b, err);
+    }
     struct json tree;
     int code = view_tree(&l->args.view, &l->scratch, item, clock->wall_ns(clock->ctx) / 1000000000, &tree, err);
     if (code < 0)
@@ -274,23 +452,48 @@ static int add_item(struct list *l, struct buf *b, const struct store_item *item
         json_remove(&tree, S("kind"));
         json_remove(&tree, S("apiVersion"));
     }
-    buf_add_str(b, S("\n    "));
-    add_value(l, b, &tree, 2);
+    if (is_yaml(l)) {
+        add_yaml_item(l, b, &tree);
+    } else {
+        buf_add_str(b, l->count++ ? S(",\n    ") : S("[\n    "));
+        add_value(l, b, &tree, 2);
+    }
     return 0;
+}
+
+static struct json no_items(const struct list *l)
+{
+    return l->args.view.as == AS_METADATA ? json_null() : json_arr(); /* as Go prints it */
+}
+
+static void add_yaml_tail(struct list *l, struct buf *b)
+{
+    if (l->count == 0)
+        add_member(l, b, items_key(l), no_items(l));
+    if (l->args.view.as != AS_TABLE)
+        add_member(l, b, S("kind"), list_kind(l));
+    if (l->args.view.as != AS_TABLE)
+        add_member(l, b, S("metadata"), list_metadata(l));
 }
 
 static void add_tail(struct list *l, struct buf *b)
 {
     arena_reset(&l->scratch);
-    if (l->count == 0) /* a quirk of Go's that clients have learnt to live with */
-        buf_add_str(b, l->args.view.as == AS_METADATA ? S("null") : S("[]"));
-    else
-        buf_add_str(b, l->args.is_pretty ? S("\n  ]") : S("]"));
+    if (is_yaml(l)) {
+        add_yaml_tail(l, b);
+        return;
+    }
+    if (l->count == 0) {
+        struct json none = no_items(l);
+        json_encode(b, &none, 0);
+    } else {
+        buf_add_str(b, is_pretty(l) ? S("\n  ]") : S("]"));
+    }
     if (l->is_custom)
         add_member(l, b, S("kind"), list_kind(l));
     if (l->metadata_last)
         add_member(l, b, S("metadata"), list_metadata(l));
-    buf_add_str(b, l->args.is_pretty ? S("\n}\n") : S("}\n"));
+    buf_add_str(b, is_pretty(l) ? S("\n}\n") : S("}\n"));
 }
 
 /* ---- Filling. ---- */
@@ -299,88 +502,61 @@ static void take_turn(struct loop_work *work)
 {
     struct list *l = (struct list *)work;
     l->is_deferred = false;
+    l->work = 0;
     if (l->x)
         http_resume(l->x);
     else
         free(l);
 }
 
-static enum http_fill step_aside(struct list *l, struct http_exchange *x, bool has_written)
+static enum http_fill step_aside(struct list *l, struct http_exchange *x)
 {
-    if (has_written)
-        return HTTP_MORE;
     l->x = x;
-    if (!l->is_deferred) {
-        l->is_deferred = true;
-        l->turn.fn = take_turn;
-        loop_defer(l->api->options.loop, &l->turn);
-    }
+    l->is_deferred = true;
+    l->turn.fn = take_turn;
+    loop_defer(l->api->options.loop, &l->turn);
     return HTTP_WAIT;
+}
+
+/* Up to room bytes of items: 1, 0 at the end of the page, LIST_PAUSE or a negative code. */
+static int add_items(struct list *l, struct buf *out, size_t room, struct err *err)
+{
+    size_t start = out->n;
+    struct store_item item;
+    int code = 1;
+    while (code == 1 && out->n - start < room)
+        if ((code = next(l, &item, err)) == 1)
+            code = add_item(l, out, &item, err) < 0 ? err->code : 1;
+    return code;
 }
 
 enum http_fill list_fill(struct list *l, struct http_exchange *x, struct buf *out, size_t room, struct err *err)
 {
     size_t start = out->n;
-    struct store_item item;
-    l->looks = 0;
+    int code = 0;
+    if (l->is_deferred)
+        return HTTP_WAIT;
+    if (l->part == LIST_PLAN) {
+        code = read_options_select_all(&l->args.options) ? plan(l, err) : plan_selected(l, err);
+        l->part = code == 0 ? LIST_HEAD : LIST_PLAN;
+    }
     if (l->part == LIST_HEAD) {
-        if (add_head(l, out, err) < 0)
-            return HTTP_ABORT;
+        add_head(l, out);
         l->part = LIST_ITEMS;
     }
-    while (l->part == LIST_ITEMS && out->n - start < room) {
-        int code = next(l, &item, err);
-        if (code == LIST_PAUSE)
-            return step_aside(l, x, out->n > start);
+    if (l->part == LIST_ITEMS) {
+        size_t made = out->n - start;
+        code = add_items(l, out, made < room ? room - made : 1, err);
         if (code == 0)
             l->part = LIST_TAIL;
-        if (code < 0 || (code > 0 && add_item(l, out, &item, err) < 0))
-            return HTTP_ABORT;
     }
+    if (code < 0)
+        return HTTP_ABORT;
+    if (code == LIST_PAUSE)
+        return step_aside(l, x);
     if (l->part != LIST_TAIL)
         return HTTP_MORE;
     add_tail(l, out);
     l->part = LIST_DONE;
     return HTTP_END;
-}
-
-int list_tree(struct list *l, struct arena *a, struct json *ret, struct err *err)
-{
-    const struct view *v = &l->args.view;
-    const struct clock *clock = &l->api->options.clock;
-    int64_t now = clock->wall_ns(clock->ctx) / 1000000000;
-    struct json items = json_arr();
-    struct store_item item;
-    size_t bytes = 0;
-    int code;
-    l->metadata_last = true; /* nothing was written yet: the walk itself finds the end of the page */
-    while (l->looks = 0, (code = next(l, &item, err)) != 0) {
-        if (code == LIST_PAUSE)
-            continue; /* there is no turn to give: it is made in one go */
-        bytes += code > 0 ? item.value.n : 0;
-        if (bytes > LIST_TREE_MAX)
-            return err_set(err, ERR_TOO_LARGE, "the list is too large to be sent at once: ask for pages, or for JSON");
-        struct json tree;
-        if (code > 0)
-            code = view_tree(v, a, &item, now, &tree, err);
-        if (code < 0)
-            return code;
-        if (v->as == AS_OBJECT && !l->is_custom) {
-            json_remove(&tree, S("kind"));
-            json_remove(&tree, S("apiVersion"));
-        }
-        json_push(a, &items, tree);
-        l->count++;
-    }
-    struct json whole = json_obj_sized(a, 5), kind = list_kind(l), api_version = list_api_version(l);
-    struct json metadata = list_metadata(l);
-    json_add(a, &whole, S("kind"), json_dup(a, &kind));
-    json_add(a, &whole, S("apiVersion"), json_dup(a, &api_version));
-    json_add(a, &whole, S("metadata"), json_dup(a, &metadata));
-    if (v->as == AS_TABLE)
-        json_add(a, &whole, S("columnDefinitions"), view_columns(v, a));
-    json_add(a, &whole, v->as == AS_TABLE ? S("rows") : S("items"),
-             l->count == 0 && v->as == AS_METADATA ? json_null() : items);
-    *ret = whole;
-    return 0;
 }

@@ -25,8 +25,8 @@ static bool is_plain(const struct get *g)
 /* Whether the answer has to be made from a tree, and the object is large or to be brought in line with another schema. */
 static bool is_costly(const struct get *g, const struct store_item *item)
 {
-    bool is_ready = value_is_ready(g->view.api, g->view.kind, item);
-    return !is_ready || (!is_plain(g) && item->value.n > MAX_AT_ONCE);
+    bool is_text = value_is_text(g->view.api, g->view.kind, item);
+    return !is_text || (!is_plain(g) && item->value.n > MAX_AT_ONCE);
 }
 
 static void answer(struct api_request *r, const struct get *g, const struct store_item *item)

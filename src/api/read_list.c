@@ -53,39 +53,42 @@ static void refuse(struct api_request *r, const struct list_args *args, const st
         api_refuse_err(r, err);
 }
 
+static void answer_whole(struct api_request *r, enum list_form form, str text)
+{
+    if (form == LIST_YAML)
+        api_answer_text(r, 200, S("application/yaml"), text);
+    else
+        api_answer_json(r, 200, str_upto(text, text.n - 1));
+}
+
+static void answer_stream(struct api_request *r, struct stream *s, enum list_form form)
+{
+    str type = form == LIST_YAML ? S("application/yaml") : S("application/json");
+    r->released = release;
+    r->released_ctx = s;
+    api_answer_stream(r, type, (struct http_source){fill, s});
+}
+
 /* Short lists leave as one piece, with their length; of long ones there is never more than a piece in memory. */
-static void answer_json(struct api_request *r, const struct list_args *args)
+static void answer_list(struct api_request *r, const struct list_args *args)
 {
     struct stream *s = ARENA_NEW(r->arena, struct stream);
     struct err err = {0};
     s->list = list_new(args);
-    enum http_fill filled = list_fill(s->list, r->x, &s->first, FIRST_BYTES, &err);
+    enum http_fill filled =
+        list_fill(s->list, r->x, &s->first, FIRST_BYTES, &err);
     if (filled == HTTP_ABORT || filled == HTTP_END) {
         struct buf first = s->first;
+        enum list_form form = args->form;
         list_free(s->list); /* before the answer: with it the arena may go, and s */
         if (filled == HTTP_ABORT)
             refuse(r, args, &err);
         else
-            api_answer_json(r, 200, str_upto(buf_str(&first), first.n - 1));
+            answer_whole(r, form, buf_str(&first));
         buf_done(&first);
         return;
     }
-    r->released = release;
-    r->released_ctx = s;
-    api_answer_stream(r, S("application/json"), (struct http_source){fill, s});
-}
-
-static void answer_yaml(struct api_request *r, const struct list_args *args)
-{
-    struct list *list = list_new(args);
-    struct json whole;
-    struct err err = {0};
-    int code = list_tree(list, r->arena, &whole, &err);
-    list_free(list);
-    if (code < 0)
-        refuse(r, args, &err);
-    else
-        api_answer(r, 200, &whole);
+    answer_stream(r, s, args->form);
 }
 
 static void start(struct api_request *r, void *ctx)
@@ -93,10 +96,7 @@ static void start(struct api_request *r, void *ctx)
     struct request *q = ctx;
     if (q->args.at == 0)
         q->args.at = store_revision(r->api->store);
-    if (q->accept.media == MEDIA_YAML)
-        answer_yaml(r, &q->args);
-    else
-        answer_json(r, &q->args);
+    answer_list(r, &q->args);
 }
 
 /* ---- Which revision. ---- */
@@ -212,6 +212,6 @@ void read_list(struct api_request *r)
         !negotiate(r, ACCEPT_TABLE | ACCEPT_METADATA | ACCEPT_YAML, &q->accept) || refuse_single_form(r, &q->accept) ||
         !view_of_request(r, &q->accept, &q->args.view))
         return;
-    q->args.is_pretty = q->accept.is_pretty;
+    q->args.form = q->accept.media == MEDIA_YAML ? LIST_YAML : q->accept.is_pretty ? LIST_PRETTY : LIST_JSON;
     resolve(r, q);
 }

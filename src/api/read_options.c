@@ -185,13 +185,17 @@ int read_options_match_item(const struct read_options *o, struct api *api, struc
     int code;
     if (o->name.n && !str_eq(o->name, item->name))
         return 0;
+    str labels;
+    bool has_labels = !selector_is_everything(&o->labels) && value_labels(item, &labels);
+    if (has_labels && !selector_matches_text(&o->labels, labels))
+        return 0;
     if (o->need == READ_NEEDS_OBJECT) {
         code = value_decode(api, scratch, kind, item, &seen, err);
         return code < 0 ? code : read_options_match(o, &seen);
     }
     if (!match_key(o, item))
         return 0;
-    if (o->need == READ_NEEDS_KEY)
+    if (o->need == READ_NEEDS_KEY || has_labels)
         return 1;
     code = value_metadata(scratch, item, &seen, err);
     return code < 0 ? code : selector_matches(&o->labels, json_get(&seen, S("labels")));

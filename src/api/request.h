@@ -125,6 +125,8 @@ struct api_request {
 
 /* An object or list, as negotiated: JSON or YAML, pretty if asked for. */
 void api_answer(struct api_request *r, int status, const struct json *object);
+/* False for trees that indentation would blow up: they are printed without it, as JSON. */
+bool api_can_indent(const struct json *v);
 /* JSON text that is there already; must not be followed by a newline: that is added. */
 void api_answer_json(struct api_request *r, int status, str json);
 void api_answer_text(struct api_request *r, int status, str content_type, str body);

@@ -16,6 +16,7 @@
 
 struct crds;
 struct discovery;
+struct label_index;
 struct loopback;
 struct loopback_transport;
 struct metrics;
@@ -35,6 +36,7 @@ struct api {
     struct authn *authn;
     struct admission_facts facts;
     struct schemas *schemas;     /* schemas.h */
+    struct label_index *labels;  /* label_index.h */
     struct watch_hub *watches;   /* watch.h */
     struct discovery *discovery; /* discovery.h */
     struct openapi *openapi;     /* openapi.h */

@@ -28,7 +28,7 @@ static const char *const metadata_order[] = {
     "labels",        "annotations",       "ownerReferences",   "finalizers",
     "managedFields",
 };
-enum { METADATA_ROWS = sizeof metadata_order / sizeof *metadata_order, REVISION_ROW = 5 };
+enum { METADATA_ROWS = sizeof metadata_order / sizeof *metadata_order, REVISION_ROW = 5, LABELS_ROW = 9 };
 
 static bool is_ordered(str key)
 {
@@ -206,6 +206,18 @@ int value_decode(struct api *api, struct arena *a, const struct kind *kind, cons
     return 0;
 }
 
+static bool is_text(struct api *api, const struct kind *kind, const struct stored *s)
+{
+    return strategy_storage_kind(kind) == kind && is_current(api, kind, &s->h);
+}
+
+bool value_is_text(struct api *api, const struct kind *kind, const struct store_item *item)
+{
+    struct stored s;
+    struct err err;
+    return stored_open(item->value, &s, &err) == 0 && is_text(api, kind, &s);
+}
+
 int value_print(struct api *api, struct buf *b, const struct kind *kind, const struct store_item *item, bool bare,
                 struct err *err)
 {
@@ -213,7 +225,7 @@ int value_print(struct api *api, struct buf *b, const struct kind *kind, const s
     int code = stored_open(item->value, &s, err);
     if (code < 0)
         return code;
-    if (strategy_storage_kind(kind) == kind && is_current(api, kind, &s.h)) {
+    if (is_text(api, kind, &s)) {
         print_stored(b, kind, &s, item->revision, bare);
         return 0;
     }
@@ -229,13 +241,6 @@ int value_print(struct api *api, struct buf *b, const struct kind *kind, const s
     return 0;
 }
 
-bool value_is_ready(struct api *api, const struct kind *kind, const struct store_item *item)
-{
-    struct stored s;
-    return stored_open(item->value, &s, NULL) < 0 ||
-           (strategy_storage_kind(kind) == kind && is_current(api, kind, &s.h));
-}
-
 int value_metadata(struct arena *a, const struct store_item *item, struct json *ret, struct err *err)
 {
     struct stored s;
@@ -249,6 +254,82 @@ int value_metadata(struct arena *a, const struct store_item *item, struct json *
     json_add(a, &metadata, S("resourceVersion"), json_str(str_fmt(a, "%llu", (unsigned long long)item->revision)));
     *ret = metadata;
     return 0;
+}
+
+/* ---- Labels, without a tree. ---- */
+
+/* The string without escapes at *p, which is moved behind it. */
+static bool scan_string(const char **p, const char *end, str *ret)
+{
+    if (*p == end || **p != '"')
+        return false;
+    const char *start = *p + 1, *quote = memchr(start, '"', (size_t)(end - start));
+    if (quote == NULL || memchr(start, '\\', (size_t)(quote - start)))
+        return false;
+    *ret = (str){start, (size_t)(quote - start)};
+    *p = quote + 1;
+    return true;
+}
+
+/* One of the members that come before the labels: strings, numbers and null. */
+static bool skip_scalar(const char **p, const char *end)
+{
+    str ignored;
+    if (*p < end && **p == '"')
+        return scan_string(p, end, &ignored);
+    while (*p < end && **p != ',' && **p != '}' && **p != '{' && **p != '[')
+        ++*p;
+    return *p < end && (**p == ',' || **p == '}');
+}
+
+/* {"a":"b","c":"d"} at p: strings only. */
+static bool scan_labels(const char *p, const char *end, str *ret)
+{
+    const char *start = p;
+    str ignored;
+    if (end - p >= 4 && memcmp(p, "null", 4) == 0) {
+        *ret = (str){0};
+        return true;
+    }
+    if (end - p < 2 || *p != '{')
+        return false;
+    for (p++; p < end && *p != '}';) {
+        if (!scan_string(&p, end, &ignored) || p == end || *p++ != ':' || !scan_string(&p, end, &ignored) || p == end)
+            return false;
+        p += *p == ',';
+    }
+    *ret = (str){start, (size_t)(p - start) + 1};
+    return p < end;
+}
+
+static bool comes_before_labels(str key)
+{
+    for (size_t i = 0; i < LABELS_ROW; i++)
+        if (str_eq(key, str_of(metadata_order[i])))
+            return true;
+    return false;
+}
+
+bool value_labels(const struct store_item *item, str *ret)
+{
+    struct stored s;
+    struct err err;
+    if (stored_open(item->value, &s, &err) < 0 || s.h.metadata_n < 2)
+        return false;
+    const char *p = s.body.p + s.h.metadata_at, *end = p + s.h.metadata_n;
+    str key;
+    *ret = (str){0};
+    for (p++; p < end && *p != '}'; p += *p == ',') {
+        if (!scan_string(&p, end, &key) || p == end || *p++ != ':')
+            return false;
+        if (str_eq(key, str_of(metadata_order[LABELS_ROW])))
+            return scan_labels(p, end, ret);
+        if (!comes_before_labels(key))
+            return true; /* the order is that of print_metadata */
+        if (!skip_scalar(&p, end))
+            return false;
+    }
+    return p < end;
 }
 
 struct store_item value_of_event(const struct store_event *event)

@@ -28,10 +28,14 @@ int value_decode(struct api *api, struct arena *a, const struct kind *kind, cons
 /* The same as JSON text at the end of b. bare: without kind and apiVersion, as items of built-in lists are. */
 int value_print(struct api *api, struct buf *b, const struct kind *kind, const struct store_item *item, bool bare,
                 struct err *err);
-/* Whether value_print only has to copy. */
-bool value_is_ready(struct api *api, const struct kind *kind, const struct store_item *item);
+/* Whether value_print copies the stored text, rather than decode it and print it again. */
+bool value_is_text(struct api *api, const struct kind *kind, const struct store_item *item);
 /* The metadata alone, as a tree with the resourceVersion; reads no more than that. */
 int value_metadata(struct arena *a, const struct store_item *item, struct json *ret, struct err *err);
+
+/* The labels alone as JSON text, {"a":"b"}, or empty; points into the value. Nothing is parsed. False: the text is not in
+ * the form that selector_matches_text takes (escapes), or damaged: use value_metadata. */
+bool value_labels(const struct store_item *item, str *ret);
 
 /* The item an event speaks of: its revision is the event's. */
 struct store_item value_of_event(const struct store_event *event);

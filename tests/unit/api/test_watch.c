@@ -395,7 +395,7 @@ static void listed(void *ctx, int status, struct http_headers headers, str body)
     *(bool *)ctx = true;
 }
 
-/* Nor does a list that is made in one go lose its way where others would have their turn. */
+/* Nor does a list lose its way where others have their turn. */
 static void test_list_of_none_among_many(void **state)
 {
     struct site *s = *state;
@@ -410,7 +410,9 @@ static void test_list_of_none_among_many(void **state)
         .ctx = &is_listed,
     };
     loopback_start(s->api, &call);
-    assert_true(is_listed);
+    assert_false(is_listed);
+    while (!is_listed)
+        loop_turn(s->loop, -1);
 }
 
 /* Clients go away at any time; what was theirs goes with them. */
