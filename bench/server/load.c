@@ -89,7 +89,7 @@ static void call(struct slot *s, const struct question *q)
     struct http_header headers[] = {
         {S_INIT("User-Agent"), S_INIT("kubectl/v1.32.4 (linux/amd64) kubernetes/59526cd")},
         {S_INIT("Accept"), q->accept.n ? q->accept : S("application/json")},
-        {S_INIT("Accept-Encoding"), S_INIT("gzip")},
+        {S_INIT("Accept-Encoding"), q->takes_gzip ? S("gzip") : S("identity")},
         {S_INIT("Content-Type"), q->content_type.n ? q->content_type : S("application/json")},
         {S_INIT("Impersonate-User"), q->user},
     };

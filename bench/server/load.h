@@ -20,6 +20,7 @@ struct question {
     str body;         /* JSON */
     str content_type; /* of the body; empty: application/json */
     str user;         /* acts for this one; empty: the administrator */
+    bool takes_gzip;  /* accepts a compressed answer */
 };
 
 /* On the first connection; the body of the answer, whose status must be 2xx. */

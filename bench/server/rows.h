@@ -13,6 +13,7 @@ void rows_start(const char *binary);
 void rows_crds(const char *binary);
 void rows_writes(const char *binary);
 void rows_reads(const char *binary);
+void rows_lists(const char *binary);
 void rows_watches(const char *binary);
 void rows_reviews(const char *binary);
 void rows_shares(const char *binary);

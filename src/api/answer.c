@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/gzip.h"
 #include "api/server.h"
 
 #include "api/task.h"
@@ -119,6 +120,8 @@ void api_answer_with(struct api_request *r, int status, struct http_headers head
 
 void api_answer_text(struct api_request *r, int status, str content_type, str body)
 {
+    if (status == 200 && body.n > GZIP_LEAST && gzip_is_accepted(r) && gzip_answer_text(r, content_type, body))
+        return;
     send(r, status, content_type, (struct http_headers){0}, body);
 }
 

@@ -7,6 +7,7 @@
  *   continue                          as of the revision in the token; past history: 410 with a token for the rest */
 #include "api/list.h"
 
+#include "api/gzip.h"
 #include "object/status.h"
 
 struct request {
@@ -61,12 +62,14 @@ static void answer_whole(struct api_request *r, enum list_form form, str text)
         api_answer_json(r, 200, str_upto(text, text.n - 1));
 }
 
-static void answer_stream(struct api_request *r, struct stream *s, enum list_form form)
+static void answer_stream(struct api_request *r, struct stream *s, enum list_form form, bool takes_gzip)
 {
     str type = form == LIST_YAML ? S("application/yaml") : S("application/json");
+    struct http_source source = {fill, s};
     r->released = release;
     r->released_ctx = s;
-    api_answer_stream(r, type, (struct http_source){fill, s});
+    if (!takes_gzip || !gzip_answer(r, type, source))
+        api_answer_stream(r, type, source);
 }
 
 /* Short lists leave as one piece, with their length; of long ones there is never more than a piece in memory. */
@@ -74,9 +77,10 @@ static void answer_list(struct api_request *r, const struct list_args *args)
 {
     struct stream *s = ARENA_NEW(r->arena, struct stream);
     struct err err = {0};
+    bool takes_gzip = gzip_is_accepted(r);
     s->list = list_new(args);
     enum http_fill filled =
-        list_fill(s->list, r->x, &s->first, FIRST_BYTES, &err);
+        list_fill(s->list, r->x, &s->first, takes_gzip ? (size_t)GZIP_LEAST : (size_t)FIRST_BYTES, &err);
     if (filled == HTTP_ABORT || filled == HTTP_END) {
         struct buf first = s->first;
         enum list_form form = args->form;
@@ -88,7 +92,7 @@ static void answer_list(struct api_request *r, const struct list_args *args)
         buf_done(&first);
         return;
     }
-    answer_stream(r, s, args->form);
+    answer_stream(r, s, args->form, takes_gzip);
 }
 
 static void start(struct api_request *r, void *ctx)

@@ -58,6 +58,7 @@ struct api {
     } log_limits;
     bool is_ready, is_draining;
     size_t n_requests; /* at work */
+    size_t n_gzips;    /* gzip.c: answers that are being compressed */
 };
 
 /* The table of a kind's objects, whatever version the kind is: "apps/deployments", "/configmaps". */
