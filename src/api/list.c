@@ -3,19 +3,21 @@
 
 #include "api/label_index.h"
 #include "api/value.h"
+#include "object/strategy.h"
 #include "json/yaml.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* Work is counted in bytes that are copied: about half a millisecond makes a slice. */
+/* A slice of work is about half a millisecond. */
 enum {
-    WORK_SLICE = 256 * 1024,
+    WORK_SLICE = 512 * 1024,
     WORK_KEY = 64,        /* to go past a key */
-    WORK_LOOK = 256,      /* to read an object and compare its labels */
-    WORK_METADATA = 4096, /* to decode and print metadata */
-    WORK_DECODE = 8,      /* for each byte of an object that is decoded */
-    WORK_YAML = 32,       /* …and printed as YAML */
+    WORK_LOOK = 128,      /* to read an object and compare its labels */
+    WORK_COPY = 4,        /* bytes that are copied for one: the connection bounds these, too */
+    WORK_METADATA = 8192, /* to decode and print metadata */
+    WORK_DECODE = 16,     /* for each byte of an object that is decoded */
+    WORK_YAML = 64,       /* …and printed as YAML */
     LABELS_A_TIME = 4096, /* compared between two looks at the work */
 };
 
@@ -33,6 +35,7 @@ struct list {
     struct label_walk *labels; /* NULL: objects are read to compare their labels */
     bool is_over;              /* the one name was looked up */
     bool is_custom, metadata_last;
+    bool is_copied; /* items are stored as they are sent, but for custom resources of another schema */
     enum part part;
     size_t members;  /* of the outermost object, so far */
     int64_t count;   /* items, so far */
@@ -166,6 +169,8 @@ struct list *list_new(const struct list_args *args)
     l->remaining = -1;
     l->is_custom = (args->view.kind->flags & KIND_CUSTOM) && args->view.as == AS_OBJECT;
     l->metadata_last = l->is_custom || (args->limit && !selects_all && !is_yaml_table(l));
+    l->is_copied = args->form == LIST_JSON && args->view.as == AS_OBJECT &&
+                   strategy_storage_kind(args->view.kind) == args->view.kind;
     if (!is_single(&args->options))
         open_walks(l);
     l->part = l->walk && args->limit && (selects_all || is_yaml_table(l)) ? LIST_PLAN : LIST_HEAD;
@@ -430,8 +435,8 @@ static size_t item_work(const struct list *l, const struct store_item *item)
     size_t factor = is_yaml(l) ? WORK_YAML : WORK_DECODE;
     if (v->is_light)
         return WORK_METADATA / WORK_DECODE * factor;
-    if (v->as == AS_OBJECT && l->args.form == LIST_JSON && value_is_text(l->api, v->kind, item))
-        return item->value.n;
+    if (l->is_copied && (!l->is_custom || value_is_text(l->api, v->kind, item)))
+        return item->value.n / WORK_COPY;
     return item->value.n * factor;
 }
 

@@ -323,7 +323,7 @@ static void test_slices(void **state)
         const char *query, *accept;
         size_t least; /* turns */
     } lists[] = {
-        {"", "application/json", N * BYTES / (256 * 1024)},
+        {"", "application/json", N * BYTES / (2048 * 1024)},
         {"?pretty=1", "application/json", N * BYTES / (32 * 1024)},
         {"", "application/yaml", N * BYTES / (64 * 1024)},
         {"?fieldSelector=metadata.name!%3Dx", "application/yaml", N * BYTES / (64 * 1024)},

@@ -410,7 +410,6 @@ static void test_list_of_none_among_many(void **state)
         .ctx = &is_listed,
     };
     loopback_start(s->api, &call);
-    assert_false(is_listed);
     while (!is_listed)
         loop_turn(s->loop, -1);
 }
