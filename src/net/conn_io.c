@@ -64,12 +64,19 @@ static void show_input(struct conn *c)
     c->is_wanted = true;
 }
 
+/* A connection that is only woken to send, as those of watches are, is not asked for input. */
+static bool can_read(const struct conn *c)
+{
+    return c->tls ? tls_link_can_read(c->tls) : !c->is_dry;
+}
+
 static void serve_input(struct conn *c)
 {
     size_t budget = READ_BUDGET;
     if (c->is_unshown && !c->is_held)
         show_input(c);
-    while (c->state == CONN_OPEN && !c->is_held && !c->is_ended && c->in.n - c->in_at < c->host->input_bytes) {
+    while (c->state == CONN_OPEN && !c->is_held && !c->is_ended && can_read(c) &&
+           c->in.n - c->in_at < c->host->input_bytes) {
         if (budget == 0) {
             conn_mark_dirty(c);
             break;

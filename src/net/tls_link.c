@@ -23,6 +23,7 @@ struct tls_link {
     SSL *ssl;
     int fd;
     bool is_dry;     /* nothing to read until tls_link_readable */
+    bool is_starved; /* …and OpenSSL holds no whole record either */
     bool has_read;   /* since the last call of tls_link_handshake began */
     bool has_more;   /* another record follows the one that is written */
     bool is_endless; /* the end has been seen: never dry again */
@@ -136,8 +137,13 @@ void tls_link_free(struct tls_link *l)
 
 void tls_link_readable(struct tls_link *l, bool is_end)
 {
-    l->is_dry = false;
+    l->is_dry = l->is_starved = false;
     l->is_endless = l->is_endless || is_end;
+}
+
+bool tls_link_can_read(const struct tls_link *l)
+{
+    return !l->is_starved;
 }
 
 /* ---- The peer. ---- */
@@ -253,7 +259,11 @@ ssize_t tls_link_read(struct tls_link *l, void *p, size_t n, struct err *err)
     size_t got;
     ERR_clear_error();
     int rc = SSL_read_ex(l->ssl, p, n, &got);
-    return rc == 1 ? (ssize_t)got : outcome(l, rc, "read", err);
+    if (rc == 1)
+        return (ssize_t)got;
+    rc = outcome(l, rc, "read", err);
+    l->is_starved = rc == TLS_AGAIN && l->is_dry && SSL_want_read(l->ssl);
+    return rc;
 }
 
 ssize_t tls_link_write(struct tls_link *l, const void *p, size_t n, struct err *err)

@@ -26,6 +26,8 @@ ssize_t tls_link_write(struct tls_link *l, const void *p, size_t n, struct err *
 void tls_link_goodbye(struct tls_link *l);
 /* The loop said that there is something to read: from now on the socket is asked again. is_end: it will never run dry. */
 void tls_link_readable(struct tls_link *l, bool is_end);
+/* False: tls_link_read would answer TLS_AGAIN, until tls_link_readable. Costs nothing, where asking OpenSSL does. */
+bool tls_link_can_read(const struct tls_link *l);
 
 str tls_link_protocol(const struct tls_link *l);
 const struct tls_peer *tls_link_peer(const struct tls_link *l);
