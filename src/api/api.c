@@ -69,6 +69,7 @@ static void serve_wake(struct loop_work *w)
 {
     struct server *s = (struct server *)((char *)w - offsetof(struct server, wake));
     __atomic_store_n(&s->is_woken, false, __ATOMIC_SEQ_CST);
+    watch_view_moves(s->api.watches);
     store_poll(s->api.store);
     log_space(s);
 }
@@ -274,6 +275,7 @@ void api_close(struct api *api)
     loopback_client_detach(api);
     loopback_close(api);
     tasks_close(api->tasks);
+    watch_view_moves(api->watches);
     store_close(api->store);
     loop_post_cancel(api->options.loop, &s->wake); /* the store's writer has ended, but may have rung before */
     crds_free(api->crds);

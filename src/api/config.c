@@ -95,15 +95,16 @@ static void crd_event(struct api *api, struct arena *a, const struct store_event
         return;
     }
     bool is_gone = event->op == STORE_DELETED;
+    /* Before the change takes effect: what the watches have yet to send is printed as the CRD was. */
+    bool has_changed = is_gone || (event->op == STORE_UPDATED && !is_same_crd(api, a, event, &crd));
+    if (has_changed && crd_owns_objects(&crd))
+        watch_end_kind(api->watches, crds_table(api, &crd));
     if (is_gone)
         registry_remove_crd(api->registry, event->name);
     else
         crd_put(api, &crd);
     schemas_forget(api->schemas, event->name);
     openapi_forget(api->openapi, json_get_text(json_get(&crd, S("spec")), S("group")));
-    bool has_changed = is_gone || (event->op == STORE_UPDATED && !is_same_crd(api, a, event, &crd));
-    if (has_changed && crd_owns_objects(&crd))
-        watch_end_kind(api->watches, crds_table(api, &crd));
     crds_seen(api->crds, event->name, is_gone ? NULL : &crd);
 }
 

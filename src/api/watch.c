@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One watch: from the request to its end. The hub hands it lines while it keeps up; when it does not, or at the beginning, it
- * reads the store by itself, as much at a time as its client takes. Reading and being handed lines never overlap: changes
- * reach the hub only while the store is polled, and a watch turns live only in between, when its reading has come to the end
- * of the view. So nothing is told twice, and nothing is left out. */
+/* One watch: from the request to its end. While it keeps up it sends the news of its group; when it does not, or at the
+ * beginning, it reads the store by itself, as much at a time as its client takes. The two never overlap: changes become
+ * news only while the store is polled, and a watch turns live only in between, when its reading has come to the end of the
+ * view. So nothing is sent twice, and nothing is left out. */
 #include "api/watch_inside.h"
 
 #include "object/status.h"
@@ -15,69 +15,6 @@ static const int64_t second = 1000000000;
 static const int64_t bookmark_every = 60 * INT64_C(1000000000);
 static const int64_t bookmark_before_end = 2 * INT64_C(1000000000);
 static const int32_t timeout_least = 1800; /* seconds; with none asked for: up to twice that */
-
-/* ---- The queue. ---- */
-
-static void queue_grow(struct watch *w)
-{
-    uint32_t cap = w->queue_cap ? w->queue_cap * 2 : 4;
-    struct watch_text **ring = malloc(cap * sizeof *ring);
-    if (!ring)
-        abort();
-    for (uint32_t i = 0; i < w->queue_n; i++)
-        ring[i] = w->queue[(w->queue_first + i) % w->queue_cap];
-    free(w->queue);
-    w->queue = ring;
-    w->queue_cap = cap;
-    w->queue_first = 0;
-}
-
-static bool queue_is_full(const struct watch *w, const struct watch_text *t)
-{
-    if (w->queue_n == 0)
-        return false; /* one always fits: else a large object could never be told */
-    return w->queue_n >= WATCH_QUEUE_MAX || w->queue_bytes + t->n > WATCH_QUEUE_BYTES ||
-           w->hub->text_bytes > WATCH_TEXTS_BYTES;
-}
-
-void watch_push(struct watch *w, struct watch_text *t)
-{
-    http_resume(w->r->x);
-    if (queue_is_full(w, t)) {
-        w->state = WATCH_BEHIND;
-        if (w->at < t->revision - 1)
-            w->at = t->revision - 1;
-        return;
-    }
-    if (w->queue_n == w->queue_cap)
-        queue_grow(w);
-    w->queue[(w->queue_first + w->queue_n++) % w->queue_cap] = t;
-    w->queue_bytes += t->n;
-    w->with_columns = false;
-    t->refs++;
-}
-
-static void queue_release(struct watch *w)
-{
-    free(w->queue);
-    w->queue = NULL;
-    w->queue_cap = w->queue_first = 0;
-}
-
-static void queue_send(struct watch *w, struct buf *out, size_t limit)
-{
-    while (w->queue_n && out->n < limit) {
-        struct watch_text *t = w->queue[w->queue_first];
-        w->queue_first = (w->queue_first + 1) % w->queue_cap;
-        w->queue_n--;
-        w->queue_bytes -= t->n;
-        buf_add(out, t->bytes, t->n);
-        w->told = t->revision;
-        watch_text_unref(t);
-    }
-    if (w->queue_n == 0)
-        queue_release(w);
-}
 
 /* ---- Reading by itself. ---- */
 
@@ -167,6 +104,15 @@ static int tell_change(struct watch *w, struct buf *out, struct arena *scratch, 
     return code;
 }
 
+/* Everything in the view has been sent. */
+static void follow_news(struct watch *w)
+{
+    rev now = store_revision(w->hub->api->store);
+    w->at = w->at > now ? w->at : now;
+    w->state = WATCH_LIVE;
+    watch_news_enter(w);
+}
+
 static enum step read_log(struct watch *w, struct store_log *log, struct buf *out, size_t limit)
 {
     struct arena scratch ARENA_SCOPE = {0};
@@ -179,9 +125,7 @@ static enum step read_log(struct watch *w, struct store_log *log, struct buf *ou
         arena_reset(&scratch);
         int code = store_log_next(log, &event, &err);
         if (code == 0) {
-            rev now = store_revision(w->hub->api->store);
-            w->state = WATCH_LIVE;
-            w->at = w->at > now ? w->at : now;
+            follow_news(w);
             return STEP_ON;
         }
         if (code < 0 || tell_change(w, out, &scratch, &event, &err) < 0)
@@ -196,7 +140,7 @@ static enum step catch_up(struct watch *w, struct buf *out, size_t limit)
     struct err err = {0};
     struct store_log *log;
     if (w->at >= store_revision(w->hub->api->store)) { /* nothing to catch up with; or it is about the future */
-        w->state = WATCH_LIVE;
+        follow_news(w);
         return STEP_ON;
     }
     if (store_log_open(w->hub->api->store, w->at, &log, &err) < 0) {
@@ -206,6 +150,28 @@ static enum step catch_up(struct watch *w, struct buf *out, size_t limit)
     enum step step = read_log(w, log, out, limit);
     store_log_close(log);
     return step;
+}
+
+/* ---- News. ---- */
+
+static enum step tell_news(struct watch *w, struct buf *out, size_t limit)
+{
+    struct err err = {0};
+    while (watch_has_news(w)) {
+        if (w->news->is_cut) {
+            watch_news_leave(w);
+            w->state = WATCH_BEHIND;
+            return STEP_ON;
+        }
+        if (out->n >= limit)
+            return STEP_FULL;
+        if (w->news->revision > w->at && watch_news_print(w, out, &err) < 0) {
+            struct arena scratch ARENA_SCOPE = {0};
+            return say_trouble(w, out, &scratch, &err);
+        }
+        watch_news_pass(w);
+    }
+    return STEP_ON;
 }
 
 /* ---- Filling. ---- */
@@ -239,7 +205,7 @@ static enum http_fill step_aside(struct watch *w, bool has_written)
     return HTTP_WAIT;
 }
 
-/* Everything there was up to now has been told: the view holds nothing that the hub did not hand out. */
+/* Everything there was up to now has been sent: the view holds nothing that was not among the news. */
 static void tell_bookmark(struct watch *w, struct buf *out)
 {
     rev now = store_revision(w->hub->api->store);
@@ -257,10 +223,9 @@ static enum http_fill fill(void *ctx, struct http_exchange *x, struct buf *out, 
     struct watch *w = ctx;
     size_t start = out->n, limit = start + room;
     enum step step = STEP_ON;
-    queue_send(w, out, limit);
-    if (w->queue_n)
-        return HTTP_MORE;
-    if (w->is_ending)
+    if (w->state == WATCH_LIVE)
+        step = tell_news(w, out, limit);
+    if (w->is_ending && step != STEP_FULL)
         return HTTP_END;
     if (w->state == WATCH_INITIAL)
         step = tell_initial(w, out, limit);
@@ -328,14 +293,10 @@ static void release(void *ctx)
 {
     struct watch *w = ctx;
     loop_timer_cancel(w->hub->api->options.loop, &w->timer);
-    while (w->queue_n) {
-        watch_text_unref(w->queue[w->queue_first]);
-        w->queue_first = (w->queue_first + 1) % w->queue_cap;
-        w->queue_n--;
-    }
-    queue_release(w);
     if (w->walk)
         store_list_close(w->walk);
+    if (w->state == WATCH_LIVE)
+        watch_news_leave(w);
     watch_hub_remove(w);
     watch_view_unref(w->hub, w->view);
     w->r = NULL;

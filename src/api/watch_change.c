@@ -63,6 +63,11 @@ static const enum watch_type type_of_op[] = {
     [STORE_DELETED] = WATCH_DELETED,
 };
 
+enum watch_type watch_op_type(enum store_op op)
+{
+    return type_of_op[op];
+}
+
 int watch_change_type(struct watch_change *c, const struct kind *kind, const struct read_options *filter,
                       enum watch_type *ret, struct err *err)
 {

@@ -6,12 +6,88 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* ---- Delivery: groups with news take turns, each for a part of a slice. ---- */
+
+static void add_due(struct watch_hub *hub, struct watch_group *g)
+{
+    g->next_due = NULL;
+    g->back_due = hub->due_end;
+    *hub->due_end = g;
+    hub->due_end = &g->next_due;
+}
+
+static void take_due(struct watch_hub *hub, struct watch_group *g)
+{
+    if (g->back_due == NULL)
+        return;
+    *g->back_due = g->next_due;
+    if (g->next_due)
+        g->next_due->back_due = g->back_due;
+    else
+        hub->due_end = g->back_due;
+    g->back_due = NULL;
+}
+
+static void schedule_group(struct watch_hub *hub, struct watch_group *g, size_t bytes)
+{
+    if (g->back_due) { /* some of its watches were woken before this change: one more round */
+        g->bytes_again += bytes + 1;
+    } else {
+        g->bytes = bytes;
+        g->visit = g->first;
+        add_due(hub, g);
+    }
+    if (!hub->is_delivery_queued)
+        loop_defer(hub->api->options.loop, &hub->delivery);
+    hub->is_delivery_queued = true;
+}
+
+/* Wakes watches of the group until the budget is used up; what is left of it. */
+static int64_t visit_watches(struct watch_group *g, int64_t budget)
+{
+    int64_t cost = WATCH_SLICE_VISIT + (int64_t)(g->bytes / WATCH_SLICE_BYTES);
+    while (g->visit && budget > 0) {
+        struct watch *w = g->visit;
+        g->visit = w->next;
+        budget -= watch_has_news(w) ? cost : WATCH_SLICE_LOOK;
+        if (watch_has_news(w))
+            http_resume(w->r->x);
+    }
+    return budget;
+}
+
+static void deliver_slice(struct loop_work *work)
+{
+    struct watch_hub *hub = (struct watch_hub *)((char *)work - offsetof(struct watch_hub, delivery));
+    hub->is_delivery_queued = false;
+    for (int64_t budget = WATCH_SLICE; budget > 0 && hub->due;) {
+        struct watch_group *g = hub->due;
+        budget = visit_watches(g, budget);
+        take_due(hub, g);
+        if (g->visit == NULL && g->bytes_again) {
+            g->visit = g->first;
+            g->bytes = g->bytes_again;
+            g->bytes_again = 0;
+        }
+        if (g->visit)
+            add_due(hub, g);
+    }
+    if (hub->due) {
+        hub->is_delivery_queued = true;
+        loop_defer(hub->api->options.loop, &hub->delivery);
+    }
+}
+
+/* ---- The hub. ---- */
+
 struct watch_hub *watch_hub_new(struct api *api)
 {
     struct watch_hub *hub = calloc(1, sizeof *hub);
     if (!hub)
         abort();
     hub->api = api;
+    hub->delivery.fn = deliver_slice;
+    hub->due_end = &hub->due;
     return hub;
 }
 
@@ -20,6 +96,9 @@ void watch_hub_free(struct watch_hub *hub)
     if (!hub)
         return;
     assert(hub->n == 0 && "exchanges go before the server does");
+    if (hub->is_delivery_queued)
+        loop_defer_cancel(hub->api->options.loop, &hub->delivery);
+    watch_view_moves(hub);
     map_done(&hub->groups);
     map_done(&hub->views);
     free(hub);
@@ -28,28 +107,6 @@ void watch_hub_free(struct watch_hub *hub)
 size_t watch_count(const struct watch_hub *hub)
 {
     return hub->n;
-}
-
-/* ---- Texts. ---- */
-
-struct watch_text *watch_text_new(struct watch_hub *hub, rev revision, str bytes)
-{
-    struct watch_text *t = malloc(sizeof *t + bytes.n);
-    if (!t)
-        abort();
-    *t = (struct watch_text){.refs = 1, .hub = hub, .revision = revision, .n = bytes.n};
-    if (bytes.n)
-        memcpy(t->bytes, bytes.p, bytes.n);
-    hub->text_bytes += bytes.n;
-    return t;
-}
-
-void watch_text_unref(struct watch_text *t)
-{
-    if (!t || --t->refs)
-        return;
-    t->hub->text_bytes -= t->n;
-    free(t);
 }
 
 /* ---- Views. ---- */
@@ -83,21 +140,12 @@ struct watch_view *watch_view_ref(struct watch_hub *hub, const struct view *view
         if (!e)
             abort();
         e->view.view = *view;
+        e->view.number = ++hub->views_made;
         memcpy(&e->key, &key, sizeof key);
         map_set(&hub->views, key_of_view(&e->key), e);
     }
     e->view.refs++;
     return &e->view;
-}
-
-static void drop_texts(struct watch_view *v)
-{
-    v->is_fresh = false;
-    for (int type = 0; type < WATCH_TYPES; type++)
-        for (int i = 0; i < 2; i++) {
-            watch_text_unref(v->texts[type][i]);
-            v->texts[type][i] = NULL;
-        }
 }
 
 void watch_view_unref(struct watch_hub *hub, struct watch_view *v)
@@ -127,12 +175,13 @@ static struct watch_group *group_new(struct watch_hub *hub, str key, uint32_t ta
     struct watch_group *g = calloc(1, sizeof *g + key.n);
     if (!g)
         abort();
-    memcpy(g->bytes, key.p, key.n);
-    g->key = (str){g->bytes, key.n};
+    memcpy(g->bytes_of_key, key.p, key.n);
+    g->key = (str){g->bytes_of_key, key.n};
     g->table = table;
     g->all_namespaces = o->all_namespaces;
-    g->namespace = (str){g->bytes + sizeof table + 1, o->all_namespaces ? 0 : o->namespace.n};
-    g->name = (str){g->bytes + key.n - o->name.n, o->name.n};
+    g->namespace = (str){g->bytes_of_key + sizeof table + 1, o->all_namespaces ? 0 : o->namespace.n};
+    g->name = (str){g->bytes_of_key + key.n - o->name.n, o->name.n};
+    watch_news_init(g);
     map_set(&hub->groups, g->key, g);
     return g;
 }
@@ -161,61 +210,18 @@ void watch_hub_remove(struct watch *w)
     *w->back = w->next;
     if (w->next)
         w->next->back = w->back;
+    if (g->visit == w)
+        g->visit = w->next;
     w->hub->n--;
     if (g->first)
         return;
+    take_due(w->hub, g);
     map_del(&w->hub->groups, g->key);
+    watch_news_done(w->hub, g);
     free(g);
 }
 
 /* ---- Changes. ---- */
-
-static struct watch_text *text_of(struct watch_hub *hub, struct watch_view *v, struct watch_change *c,
-                                  enum watch_type type, bool with_columns, struct err *err)
-{
-    struct watch_text **t = &v->texts[type][with_columns];
-    if (*t)
-        return *t;
-    struct buf line = {.arena = c->arena};
-    if (watch_change_print(c, &v->view, type, with_columns, &line, err) < 0)
-        return NULL;
-    *t = watch_text_new(hub, c->event->revision, buf_str(&line));
-    if (!v->is_fresh) {
-        v->is_fresh = true;
-        v->next_fresh = hub->fresh;
-        hub->fresh = v;
-    }
-    return *t;
-}
-
-/* Whoever cannot be told what happened is told that, and comes back for a new list. */
-static void break_off(struct watch *w, struct watch_change *c, const struct err *err)
-{
-    struct buf line = {.arena = c->arena};
-    struct json status = status_internal(c->arena, str_of(err->msg));
-    watch_error_print(&line, &status);
-    struct watch_text *t = watch_text_new(w->hub, c->event->revision, buf_str(&line));
-    watch_push(w, t);
-    watch_text_unref(t);
-    watch_end(w);
-}
-
-static void tell(struct watch *w, struct watch_change *c)
-{
-    enum watch_type type;
-    struct err err = {0};
-    if (w->state != WATCH_LIVE || w->is_ending || c->event->revision <= w->at)
-        return;
-    int code = watch_change_type(c, w->view->view.kind, w->filter, &type, &err);
-    if (code == 0)
-        return;
-    struct watch_text *t = code < 0 ? NULL : text_of(w->hub, w->view, c, type, w->with_columns, &err);
-    if (!t) {
-        break_off(w, c, &err);
-        return;
-    }
-    watch_push(w, t);
-}
 
 void watch_publish(struct watch_hub *hub, const struct store_event *event)
 {
@@ -227,17 +233,14 @@ void watch_publish(struct watch_hub *hub, const struct store_event *event)
     }
     if (hub->n == 0)
         return;
-    struct arena scratch ARENA_SCOPE = {0};
-    struct watch_change change = {.api = hub->api, .event = event, .arena = &scratch};
-    struct buf key = {.arena = &scratch};
+    struct buf key = {0};
     for (unsigned which = 0; which < 4; which++) {
         format_key(&key, event->table, which & 1, event->namespace, which & 2 ? (str){0} : event->name);
         struct watch_group *g = map_get(&hub->groups, buf_str(&key));
-        for (struct watch *w = g ? g->first : NULL; w; w = w->next)
-            tell(w, &change);
+        if (g && watch_news_add(hub, g, event))
+            schedule_group(hub, g, event->value.n);
     }
-    for (; hub->fresh; hub->fresh = hub->fresh->next_fresh)
-        drop_texts(hub->fresh);
+    buf_done(&key);
 }
 
 void watch_end_kind(struct watch_hub *hub, uint32_t table)
@@ -247,8 +250,10 @@ void watch_end_kind(struct watch_hub *hub, uint32_t table)
     void *group;
     while (map_next(&hub->groups, &at, &key, &group)) {
         struct watch_group *g = group;
-        for (struct watch *w = g->table == table ? g->first : NULL; w; w = w->next)
+        for (struct watch *w = g->table == table ? g->first : NULL; w; w = w->next) {
+            watch_news_prepare(w);
             watch_end(w);
+        }
     }
 }
 

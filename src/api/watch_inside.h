@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: what the files of the watches share. Private to watch*.c.
- * Owns: the hub owns groups and views, which live as long as somebody watches through them; texts are counted.
+ * Owns: the hub owns groups and views, which live as long as somebody watches through them; a group owns its news.
  * Threads: the loop thread.
  * Errors: see watch.h.
  *
- *   hub ─► groups   by what is watched: table, namespace or all, name or any      one event finds at most four of them
- *            └► watches ─► view     how they look at it: kind, object or metadata or table
- *                    │       └► texts of the event at hand, made when the first watch wants them
- *                    └► queue of texts, shared with other watches
+ *   hub ─► groups   by what is watched: table, namespace or all, name or any       one change concerns at most four of them
+ *            ├► watches ─► view     how they look at it: kind, object or metadata or table
+ *            └► news    oldest ─► … ─► tail     changes that some live watch has not sent yet, in the order of revisions
+ *                        └► texts of the change, one per view and type, made when the first watch sends it
  *
- *   INITIAL ── walk over what there is ──► BEHIND ── reads the log ──► LIVE ── events come from the hub
- *                                            ▲                          │
- *                                            └──── queue is full ◄──────┘ */
+ *   INITIAL ── walks over the objects ──► BEHIND ── reads the log ──► LIVE ── reads the news of its group
+ *                                           ▲                          │
+ *                                           └─── its news were cut ◄───┘
+ *
+ * Publishing a change appends it to the news of its groups, and no more: that cost does not depend on the number of watches.
+ * Delivery wakes the watches of these groups, a slice in each turn of the loop. A watch is a cursor into the news; the last
+ * one to pass a change frees it. Texts are a cache: they are bounded, and made again from the log when one is missing. */
 #pragma once
 
 #include "api/read.h"
@@ -20,16 +24,7 @@
 
 enum watch_type { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_TYPES };
 
-/* ---- Texts (watch_text.c). ---- */
-
-/* One line of a stream, shared by all watches that send it. */
-struct watch_text {
-    size_t refs;
-    struct watch_hub *hub;
-    rev revision;
-    size_t n;
-    char bytes[];
-};
+/* ---- Changes (watch_change.c). ---- */
 
 /* One side of a change: the object as it is now, or as it was; read when somebody asks. */
 struct watch_side {
@@ -53,14 +48,14 @@ struct watch_change {
 struct watch_view {
     struct view view;
     size_t refs;
-    struct watch_text *texts[WATCH_TYPES][2]; /* of the event at hand, without and with the columns of a table */
-    struct watch_view *next_fresh;            /* of those that have texts */
-    bool is_fresh;
+    uint64_t number; /* never used again */
 };
 
 struct watch_view *watch_view_ref(struct watch_hub *hub, const struct view *view);
 void watch_view_unref(struct watch_hub *hub, struct watch_view *v);
 
+/* Without selectors. */
+enum watch_type watch_op_type(enum store_op op);
 /* What a change is to somebody with these selectors (NULL: none): 1 and the type, 0 if it does not concern him, or a negative
  * code. */
 int watch_change_type(struct watch_change *c, const struct kind *kind, const struct read_options *filter,
@@ -74,8 +69,62 @@ void watch_error_print(struct buf *b, const struct json *status);
 /* is_initial_end: says that all that was there at the beginning has been told. */
 void watch_bookmark_print(const struct view *view, rev revision, bool is_initial_end, bool with_columns, struct buf *b);
 
-struct watch_text *watch_text_new(struct watch_hub *hub, rev revision, str bytes);
-void watch_text_unref(struct watch_text *t);
+/* ---- News (watch_news.c). ---- */
+
+/* One line of a stream, as all watches with this view send it. */
+struct watch_text {
+    struct watch_news *news;
+    struct watch_text *next;          /* of the same change */
+    struct watch_text *older, *newer; /* of all of the hub */
+    uint64_t view;                    /* its number */
+    enum watch_type type;
+    bool with_columns;
+    size_t n;
+    char bytes[];
+};
+
+/* A change that watches of a group have to send; the tail is the one to come. */
+struct watch_news {
+    struct watch_news *next; /* NULL: the tail */
+    size_t cursors;          /* watches that stand here: this is what they send next */
+    rev revision;
+    enum store_op op;
+    bool is_cut; /* not of the group any more: whoever stands here reads the log */
+    struct watch_text *texts;
+    struct watch_memo *memo; /* or NULL */
+};
+
+/* A change as it was read from the view of the store at hand; forgotten when the view moves. */
+struct watch_memo {
+    struct watch_news *news; /* NULL: not in use */
+    struct store_event event;
+    struct watch_change change;
+    struct arena arena;
+};
+
+enum {
+    WATCH_NEWS_MAX = 512,                 /* of one group; watches further behind read the log */
+    WATCH_TEXTS_BYTES = 32 * 1024 * 1024, /* of all texts; past it the oldest go */
+    WATCH_MEMOS = 64,
+    WATCH_MEMO_BYTES = 256 * 1024, /* what reading one change leaves in memory; larger ones are read again */
+};
+
+struct watch;
+struct watch_group;
+
+void watch_news_init(struct watch_group *g);
+void watch_news_done(struct watch_hub *hub, struct watch_group *g);
+/* True when some watch has it to send. */
+bool watch_news_add(struct watch_hub *hub, struct watch_group *g, const struct store_event *event);
+/* A watch that has sent everything up to the view at hand follows from there. */
+void watch_news_enter(struct watch *w);
+void watch_news_pass(struct watch *w);
+void watch_news_leave(struct watch *w);
+/* The line for the change that the watch stands on, at the end of out, unless its selectors exclude it. A negative code when the
+ * change cannot be read or printed. */
+int watch_news_print(struct watch *w, struct buf *out, struct err *err);
+/* Makes the texts of all that the watch has yet to send: its kind is about to change. */
+void watch_news_prepare(struct watch *w);
 
 /* ---- Selectors (watch_filter.c). ---- */
 
@@ -85,8 +134,6 @@ struct read_options *watch_filter_new(const struct read_options *o);
 /* ---- Watches (watch.c) and the hub (watch_hub.c). ---- */
 
 enum watch_state { WATCH_INITIAL, WATCH_BEHIND, WATCH_LIVE };
-
-struct watch_group;
 
 struct watch {
     struct loop_work turn; /* first: it is what the loop hands back */
@@ -99,11 +146,9 @@ struct watch {
     struct store_list *walk;     /* WATCH_INITIAL; NULL: it is about one object */
     struct loop_timer timer;
     int64_t deadline, bookmark_at; /* monotonic */
-    rev at;                        /* nothing up to here is left to be told, but for what is queued */
+    rev at;                        /* nothing up to here is left to be sent */
     rev told;                      /* the revision that the client has heard of */
-    struct watch_text **queue;     /* a ring */
-    uint32_t queue_cap, queue_first, queue_n;
-    size_t queue_bytes;
+    struct watch_news *news;       /* WATCH_LIVE: what it sends next */
     enum watch_state state;
     bool wants_bookmarks, wants_initial_end, is_bookmark_due;
     bool has_looked;   /* for the one object */
@@ -112,10 +157,12 @@ struct watch {
     bool is_starting, is_deferred;
 };
 
+/* One slice of delivery, in units of about a microsecond. Between two slices the loop serves everything else. */
 enum {
-    WATCH_QUEUE_MAX = 512,                /* texts waiting for one client… */
-    WATCH_QUEUE_BYTES = 256 * 1024,       /* …and their bytes; one more falls back to the log */
-    WATCH_TEXTS_BYTES = 32 * 1024 * 1024, /* of all texts; past it nobody queues a second one */
+    WATCH_SLICE = 512,
+    WATCH_SLICE_LOOK = 1,     /* a watch that has nothing to send */
+    WATCH_SLICE_VISIT = 8,    /* one that has: a TLS record and a system call… */
+    WATCH_SLICE_BYTES = 2048, /* …and one unit for so many bytes */
 };
 
 struct watch_hub {
@@ -123,20 +170,31 @@ struct watch_hub {
     struct map groups; /* by their key */
     struct map views;  /* by their key */
     size_t n;          /* watches */
+    uint64_t views_made;
     size_t text_bytes;
-    struct watch_view *fresh; /* views with texts of the event at hand */
+    struct watch_text *oldest, *newest;
+    struct watch_memo memos[WATCH_MEMOS];
+    size_t n_memos; /* used since the view moved */
+    struct loop_work delivery;
+    struct watch_group *due, **due_end; /* with watches to be woken, in turn */
+    bool is_delivery_queued;
     struct watch_await *awaits;
     bool is_draining;
 };
 
-/* What is watched. Texts live in the group. */
+/* What is watched. Strings live in the group. */
 struct watch_group {
     struct watch *first;
+    struct watch_news *oldest, *tail;
+    size_t n_news;
+    struct watch_group *next_due, **back_due; /* back_due NULL: not due */
+    struct watch *visit;                      /* due: the next to be woken */
+    size_t bytes, bytes_again;                /* of the changes of this round, and of those since it began */
     uint32_t table;
     bool all_namespaces;
     str namespace, name; /* name empty: any */
     str key;
-    char bytes[];
+    char bytes_of_key[];
 };
 
 void watch_hub_add(struct watch_hub *hub, struct watch *w, uint32_t table, const struct read_options *o);
@@ -146,9 +204,11 @@ static inline bool watch_group_has(const struct watch_group *g, const struct sto
     return e->table == g->table && (g->all_namespaces || str_eq(g->namespace, e->namespace)) &&
            (g->name.n == 0 || str_eq(g->name, e->name));
 }
-/* From the hub: a line for the client. The watch takes a reference. */
-void watch_push(struct watch *w, struct watch_text *t);
-/* Ends it when what is queued has been sent. */
+static inline bool watch_has_news(const struct watch *w)
+{
+    return w->state == WATCH_LIVE && (w->news->next || w->news->is_cut);
+}
+/* Ends it when its news have been sent. */
 void watch_end(struct watch *w);
 /* When the next bookmark is due: about every minute, and once more shortly before the deadline; 0: no more of them. */
 int64_t watch_bookmark_time(int64_t now, int64_t deadline);

@@ -29,6 +29,7 @@ struct site {
     char dir[64];
     bool is_ready;
     size_t n_sent, n_done;
+    void (*on_written)(struct site *s); /* or NULL: when an answer has come */
     rev made
         [MADE_MAX]; /* revisions of what was written here, in their order; the server writes a little of its own too */
 };
@@ -101,6 +102,8 @@ static void written(void *ctx, int status, struct http_headers headers, str body
     assert_in_range(s->n_done, 0, MADE_MAX - 1);
     assert_int_equal(json_decode(&a, body, NULL, NULL, &object, NULL), 0);
     assert_true(str_to_uint64(json_text(json_dig(&object, "metadata.resourceVersion")), &s->made[s->n_done++]));
+    if (s->on_written)
+        s->on_written(s);
 }
 
 /* Sends a ConfigMap named cm-N with about so many bytes of data; settle waits for all that was sent. */
@@ -270,8 +273,8 @@ static void assert_all_since(const struct site *s, struct client *c, rev after)
 
 /* ---- Tests. ---- */
 
-/* Whoever does not take what is queued for him falls back to the log: his queue does not grow past its bound, and he misses
- * nothing. Once he has caught up he is served from the queue again. */
+/* The news of a client that does not take them do not grow past their bound: it is left behind, reads the log, and misses
+ * nothing. Once it has caught up it is live again. */
 static void test_slow_client(void **state)
 {
     struct site *s = *state;
@@ -281,20 +284,51 @@ static void test_slow_client(void **state)
     take_all(s, &c, 4096);
     const struct watch *w = only_watch(s);
     assert_int_equal(w->state, WATCH_LIVE);
-    for (size_t i = 0; i < 10; i++) {
+    for (size_t i = 0; i < 12; i++) {
         create(s, i * 50, 50, 1000);
-        assert_true(w->queue_bytes <= WATCH_QUEUE_BYTES && w->queue_n <= WATCH_QUEUE_MAX);
+        assert_true(w->group->n_news <= WATCH_NEWS_MAX);
     }
-    assert_int_equal(w->state, WATCH_BEHIND);
+    assert_true(w->news->is_cut);
     take_all(s, &c, 700);
     assert_int_equal(w->state, WATCH_LIVE);
+    assert_int_equal(w->group->n_news, 0);
     assert_int_equal(s->api->watches->text_bytes, 0);
-    create(s, 500, 3, 10);
+    create(s, 600, 3, 10);
+    loop_turn(s->loop, 0);
     assert_true(c.is_resumed);
-    assert_int_equal(w->queue_n, 3);
+    assert_int_equal(w->group->n_news, 3);
     take_all(s, &c, 4096);
     assert_all_since(s, &c, before);
     hang_up(&c);
+}
+
+/* Texts are made when they are sent and kept while somebody has yet to send them, within bounds: what was given up is made
+ * again. */
+static void test_texts_are_bounded(void **state)
+{
+    enum { LARGE = 1000 * 1000, N = WATCH_TEXTS_BYTES / LARGE + 5 };
+    struct site *s = *state;
+    struct client fast, slow;
+    rev before = store_revision(s->api->store);
+    start_at(s, &fast, before);
+    start_at(s, &slow, before);
+    take_all(s, &fast, 4096);
+    take_all(s, &slow, 4096);
+    size_t most = 0;
+    for (size_t i = 0; i < N; i++) {
+        create(s, i, 1, LARGE);
+        take_all(s, &fast, 4096);
+        size_t bytes = s->api->watches->text_bytes;
+        assert_true(bytes <= WATCH_TEXTS_BYTES);
+        most = bytes > most ? bytes : most;
+    }
+    assert_true(most > WATCH_TEXTS_BYTES - 2 * LARGE);
+    take_all(s, &slow, 4096);
+    assert_int_equal(s->api->watches->text_bytes, 0);
+    assert_all_since(s, &fast, before);
+    assert_all_since(s, &slow, before);
+    hang_up(&fast);
+    hang_up(&slow);
 }
 
 /* Whatever the pace of writers and watchers, from wherever they begin: every change once, in order. */
@@ -338,7 +372,7 @@ static void test_any_pace(void **state)
     assert_int_equal(s->api->watches->text_bytes, 0);
 }
 
-/* When history is cut off in front of a client that is behind, it hears what is queued, then 410, and that was it. */
+/* When history is cut off in front of a client that is behind, it hears 410, and that was it. */
 static void test_cut_off(void **state)
 {
     struct site *s = *state;
@@ -346,16 +380,12 @@ static void test_cut_off(void **state)
     start_at(s, &c, store_revision(s->api->store));
     take_all(s, &c, 4096);
     create(s, 0, 40, 10000);
-    assert_int_equal(only_watch(s)->state, WATCH_BEHIND);
-    size_t queued = only_watch(s)->queue_n;
     for (int i = 0; i < 3; i++) {
         clock_fake_advance(&s->time, INT64_C(100) * 1000000000);
         create(s, 100 + 2 * (size_t)i, 2, 0);
     }
     take_all(s, &c, 100000);
     assert_int_equal(c.last, HTTP_END);
-    for (size_t i = 0; i < queued; i++)
-        assert_true(next_revision(&c, "ADDED") > 0);
     str line;
     assert_true(next_line(&c, &line));
     assert_true(
@@ -429,11 +459,11 @@ static void test_hang_up(void **state)
     start_at(s, &c, now - 15); /* amid the log */
     assert_int_equal(take(&c, 3000), HTTP_MORE);
     hang_up(&c);
-    start_at(s, &c, now); /* with a queue */
+    start_at(s, &c, now); /* amid the news */
     take_all(s, &c, 4096);
     create(s, 20, 10, 1000);
     assert_int_equal(take(&c, 3000), HTTP_MORE);
-    assert_true(s->api->watches->text_bytes > 0);
+    assert_true(only_watch(s)->group->n_news > 0);
     hang_up(&c);
     assert_int_equal(watch_count(s->api->watches), 0);
     assert_int_equal(s->api->watches->text_bytes, 0);
@@ -458,7 +488,7 @@ static void test_hang_up_in_time(void **state)
     hang_up(&stays);
 }
 
-/* A watch that waits holds neither its request nor a queue; those that look alike share one text of an event. */
+/* A watch that waits holds nothing of its request; those that look alike share one text of an event. */
 static void test_idle(void **state)
 {
     enum { CLIENTS = 100 };
@@ -468,17 +498,16 @@ static void test_idle(void **state)
         start_at(s, &clients[i], store_revision(s->api->store));
         take_all(s, &clients[i], 4096);
         assert_int_equal(arena_footprint(&clients[i].x.arena), 0);
-        assert_null(((struct watch *)clients[i].source.ctx)->queue);
     }
     create(s, 0, 1, 1000);
-    size_t bytes = s->api->watches->text_bytes;
-    assert_true(bytes > 1000 && bytes < 2000);
     for (size_t i = 0; i < CLIENTS; i++) {
         take_all(s, &clients[i], 4096);
-        assert_int_equal(clients[i].body.n, bytes);
-        assert_null(((struct watch *)clients[i].source.ctx)->queue);
-        hang_up(&clients[i]);
+        size_t bytes = s->api->watches->text_bytes;
+        assert_true(clients[i].body.n > 1000 && clients[i].body.n < 2000);
+        assert_int_equal(bytes, i + 1 < CLIENTS ? clients[i].body.n : 0);
     }
+    for (size_t i = 0; i < CLIENTS; i++)
+        hang_up(&clients[i]);
     assert_int_equal(s->api->watches->text_bytes, 0);
 }
 
@@ -501,6 +530,204 @@ static void test_drain(void **state)
     hang_up(&late);
 }
 
+/* ---- Many watches. ---- */
+
+enum { CROWD = 300, SLICE_VISITS = WATCH_SLICE / WATCH_SLICE_VISIT };
+
+static struct client crowd[CROWD];
+
+static size_t count_resumed(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < CROWD; i++)
+        n += crowd[i].is_resumed;
+    return n;
+}
+
+static void start_crowd(struct site *s)
+{
+    for (size_t i = 0; i < CROWD; i++) {
+        start_at(s, &crowd[i], store_revision(s->api->store));
+        take_all(s, &crowd[i], 4096);
+    }
+    assert_int_equal(count_resumed(), 0);
+}
+
+static void assert_none_resumed(struct site *s)
+{
+    assert_int_equal(count_resumed(), 0);
+}
+
+/* A write is answered before any watch is woken for it, however many there are. */
+static void test_answer_comes_first(void **state)
+{
+    struct site *s = *state;
+    rev before = store_revision(s->api->store);
+    start_crowd(s);
+    s->on_written = assert_none_resumed;
+    create(s, 0, 1, 100);
+    s->on_written = NULL;
+    while (count_resumed() < CROWD)
+        loop_turn(s->loop, 0);
+    for (size_t i = 0; i < CROWD; i++) {
+        take_all(s, &crowd[i], 4096);
+        assert_all_since(s, &crowd[i], before);
+        hang_up(&crowd[i]);
+    }
+}
+
+static void got(void *ctx, int status, struct http_headers headers, str body)
+{
+    assert_int_equal(status, 200);
+    ++*(size_t *)ctx;
+}
+
+/* Delivery takes turns of the loop, a slice of the watches in each; other requests are served in between. */
+static void test_delivery_in_slices(void **state)
+{
+    struct site *s = *state;
+    size_t before, n_got = 0, slices = 0;
+    start_crowd(s);
+    create(s, 0, 1, 100);
+    while ((before = count_resumed()) < CROWD) {
+        struct loopback_call call = {
+            .who = admin,
+            .method = S("GET"),
+            .target = S("/api/v1/namespaces/default/configmaps/cm-0"),
+            .done = got,
+            .ctx = &n_got,
+        };
+        loopback_start(s->api, &call);
+        loop_turn(s->loop, 0);
+        assert_int_equal(n_got, ++slices);
+        assert_true(count_resumed() <= before + SLICE_VISITS);
+    }
+    assert_true(slices >= CROWD / SLICE_VISITS);
+    for (size_t i = 0; i < CROWD; i++)
+        hang_up(&crowd[i]);
+}
+
+/* A large object takes the time of many small ones: fewer watches are woken in one turn. */
+static void test_slices_count_bytes(void **state)
+{
+    struct site *s = *state;
+    size_t before;
+    start_crowd(s);
+    create(s, 0, 1, 200000);
+    while ((before = count_resumed()) < CROWD) {
+        loop_turn(s->loop, 0);
+        assert_true(count_resumed() <= before + SLICE_VISITS / 8);
+    }
+    for (size_t i = 0; i < CROWD; i++)
+        hang_up(&crowd[i]);
+}
+
+/* Watches of a namespace do not wait until all watches of one object in it have been served. */
+static void test_groups_take_turns(void **state)
+{
+    struct site *s = *state;
+    struct client other;
+    for (size_t i = 0; i < CROWD; i++) {
+        start(s, &crowd[i], "watch=1&fieldSelector=metadata.name%3Dcm-0");
+        take_all(s, &crowd[i], 4096);
+    }
+    start_at(s, &other, store_revision(s->api->store));
+    take_all(s, &other, 4096);
+    create(s, 0, 1, 100);
+    while (!other.is_resumed)
+        loop_turn(s->loop, 0);
+    assert_in_range(count_resumed(), 1, 2 * SLICE_VISITS);
+    hang_up(&other);
+    for (size_t i = 0; i < CROWD; i++)
+        hang_up(&crowd[i]);
+}
+
+/* Writes go on while earlier ones are delivered, watches with and without selectors take them at their own pace, hang up and
+ * come: whoever stays gets every change once, in order. */
+static void test_writes_during_delivery(void **state)
+{
+    enum { STEPS = 1500, WRITES = 1000 };
+    static const char *const queries[] = {"", "&labelSelector=!a", "&labelSelector=a"};
+    struct site *s = *state;
+    struct random_fake fake = {.state = 42};
+    struct random random = random_of_fake(&fake);
+    rev begins[CROWD];
+    size_t sent = 0;
+    for (size_t step = 0; step < STEPS; step++) {
+        size_t i = step < CROWD ? step : random_below(&random, CROWD);
+        struct client *c = &crowd[i];
+        if (step < CROWD || random_below(&random, 20) == 0) { /* a new one, in the place of another that hangs up */
+            char query[96];
+            if (step >= CROWD)
+                hang_up(c);
+            begins[i] = store_revision(s->api->store);
+            (void)snprintf(query, sizeof query, "watch=1&resourceVersion=%llu%s", (unsigned long long)begins[i],
+                           queries[i % 3]);
+            start(s, c, query);
+        }
+        for (size_t k = 0; k < 20; k++) {
+            c = &crowd[random_below(&random, step < CROWD ? (uint32_t)step + 1 : CROWD)];
+            if (c->is_resumed || c->last == HTTP_MORE)
+                take(c, 1 + random_below(&random, 3000));
+        }
+        if (sent < WRITES && random_below(&random, 3) == 0)
+            send_one(s, sent++, random_below(&random, 600));
+        loop_turn(s->loop, 0);
+    }
+    settle(s);
+    while (s->api->watches->due)
+        loop_turn(s->loop, 0);
+    for (size_t i = 0; i < CROWD; i++) {
+        take_all(s, &crowd[i], 5000);
+        assert_all_since(s, &crowd[i], i % 3 == 2 ? UINT64_MAX : begins[i]);
+        hang_up(&crowd[i]);
+    }
+    assert_int_equal(s->api->watches->text_bytes, 0);
+}
+
+/* Whatever ends watches in the middle of a delivery, they send what was published before, and then end. */
+static void end_amid_delivery(struct site *s, void (*end)(struct site *s))
+{
+    rev before = store_revision(s->api->store);
+    start_crowd(s);
+    create(s, 0, 1, 100);
+    assert_true(count_resumed() < CROWD);
+    for (size_t i = 0; i < CROWD; i += 7)
+        hang_up(&crowd[i]);
+    end(s);
+    for (size_t i = 0; i < CROWD; i++) {
+        if (i % 7 == 0)
+            continue;
+        assert_true(crowd[i].is_resumed);
+        take_all(s, &crowd[i], 4096);
+        assert_int_equal(crowd[i].last, HTTP_END);
+        assert_all_since(s, &crowd[i], before);
+        hang_up(&crowd[i]);
+    }
+    assert_null(s->api->watches->due);
+}
+
+static void end_by_drain(struct site *s)
+{
+    api_drain(s->api);
+}
+
+static void end_by_kind(struct site *s)
+{
+    watch_end_kind(s->api->watches, api_table(s->api, kind_builtin_by_body(S("v1"), S("ConfigMap"))));
+    assert_true(s->api->watches->text_bytes > 0); /* made before the kind changes */
+}
+
+static void test_drain_amid_delivery(void **state)
+{
+    end_amid_delivery(*state, end_by_drain);
+}
+
+static void test_kind_ends_amid_delivery(void **state)
+{
+    end_amid_delivery(*state, end_by_kind);
+}
+
 static void test_bookmark_times(void **state)
 {
     const int64_t second = 1000000000, hour = 3600 * second;
@@ -518,6 +745,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_SITE(test_slow_client),
+        WITH_SITE(test_texts_are_bounded),
         WITH_SITE(test_any_pace),
         WITH_SITE(test_cut_off),
         WITH_SITE(test_step_aside),
@@ -526,6 +754,13 @@ int main(void)
         WITH_SITE(test_hang_up_in_time),
         WITH_SITE(test_idle),
         WITH_SITE(test_drain),
+        WITH_SITE(test_answer_comes_first),
+        WITH_SITE(test_delivery_in_slices),
+        WITH_SITE(test_slices_count_bytes),
+        WITH_SITE(test_groups_take_turns),
+        WITH_SITE(test_writes_during_delivery),
+        WITH_SITE(test_drain_amid_delivery),
+        WITH_SITE(test_kind_ends_amid_delivery),
         cmocka_unit_test(test_bookmark_times),
     };
     return cmocka_run_group_tests_name("api/watch", tests, NULL, NULL);
