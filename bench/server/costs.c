@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 
 static const struct bench_row rows[] = {
-    {"start", rows_start},     {"crds", rows_crds},       {"writes", rows_writes},
-    {"reads", rows_reads},     {"lists", rows_lists},     {"watches", rows_watches},
-    {"reviews", rows_reviews}, {"shares", rows_shares},   {"slices", rows_slices},
+    {"start", rows_start},     {"crds", rows_crds},     {"writes", rows_writes},
+    {"reads", rows_reads},     {"lists", rows_lists},   {"watches", rows_watches},
+    {"reviews", rows_reviews}, {"shares", rows_shares}, {"slices", rows_slices},
 };
 
 int main(int argc, char **argv)

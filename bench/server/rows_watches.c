@@ -16,7 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WATCHERS = 1000, STREAMS = 100, EVENTS = 20, ROUNDS = 5, IDLE = 5000, EVENT_BYTES = 700, SENDS = EVENTS * ROUNDS };
+enum {
+    WATCHERS = 1000,
+    STREAMS = 100,
+    EVENTS = 20,
+    ROUNDS = 5,
+    IDLE = 5000,
+    EVENT_BYTES = 700,
+    SENDS = EVENTS * ROUNDS
+};
 
 static const char path[] = "/api/v1/namespaces/watched/configmaps";
 static const char watch[] = "/api/v1/namespaces/watched/configmaps?watch=1";

@@ -115,7 +115,7 @@ struct api_request {
     void (*released)(void *ctx); /* set by a handler that streams; called once, when the exchange is gone */
     void *released_ctx;
     struct flow_entry flow; /* its place among the requests of all users */
-    struct task *task; /* task.h; NULL: it has none */
+    struct task *task;      /* task.h; NULL: it has none */
     struct task_step start;
     void (*handler)(struct api_request *r); /* what `start` calls */
     bool is_over_budget;                    /* the refusal is on its way */
