@@ -59,6 +59,19 @@ static size_t take_fill(struct h2_stream *st, struct buf *out, size_t room)
     return room;
 }
 
+void h2_release_streams(struct h2_session *s)
+{
+    if (!s->holds_back || !account_may_begin(s->account))
+        return;
+    s->holds_back = false;
+    for (struct h2_stream *st = s->lists[H2_SENDING].first; st; st = st->next) {
+        if (st->is_held_back)
+            nghttp2_session_resume_data(s->ng, st->id);
+        st->is_held_back = false;
+    }
+    conn_wake(s->conn);
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): the type is nghttp2's */
 static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t room, uint32_t *flags,
                          nghttp2_data_source *source, void *ctx)
@@ -71,8 +84,13 @@ static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t roo
     buf_grow(out, FRAME_HEAD);
     out->n += FRAME_HEAD;
     size_t n = st->rest.n ? take_rest(st, out, room) : 0;
-    if (n < room && st->rest.n == 0 && st->fill == HTTP_MORE)
+    bool can_fill = n < room && st->rest.n == 0 && st->fill == HTTP_MORE, is_full = !account_may_begin(s->account);
+    if (can_fill && !is_full)
         n += take_fill(st, out, room - n);
+    if (n == 0 && can_fill && is_full) { /* until the peer has taken more of what other streams have made */
+        st->is_held_back = s->holds_back = true;
+        return NGHTTP2_ERR_DEFERRED;
+    }
     bool is_all = st->rest.n == 0;
     if (n == 0 && st->fill == HTTP_ABORT)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;

@@ -67,6 +67,7 @@ static bool may_begin(struct h2_session *s, const struct h2_stream *st)
 
 static void settle(struct h2_session *s)
 {
+    h2_release_streams(s);
     for (struct h2_stream *st; (st = s->lists[H2_CLOSED].first);)
         exchange_end(take_out(st));
     for (struct h2_stream *st; !s->is_ended && (st = s->lists[H2_READY].first) && may_begin(s, st);) {

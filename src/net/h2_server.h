@@ -39,11 +39,12 @@ struct h2_stream {
     int64_t since; /* of its last progress, while H2_SENDING: that list is in this order */
     int32_t id;
     uint8_t state;
-    uint8_t fill;     /* what the source said last; HTTP_END also when there is no source */
-    bool is_head;     /* a HEAD request: no body goes out */
-    bool is_received; /* the peer has said all */
-    bool is_sent;     /* and so have we */
-    bool was_resumed; /* during fill */
+    uint8_t fill;      /* what the source said last; HTTP_END also when there is no source */
+    bool is_head;      /* a HEAD request: no body goes out */
+    bool is_received;  /* the peer has said all */
+    bool is_sent;      /* and so have we */
+    bool was_resumed;  /* during fill */
+    bool is_held_back; /* not asked for more while the session holds as much as it may */
     struct h2_arrival *arrival;
     struct http_source source;
     struct buf rest; /* made, and not yet in a frame; charged to the account */
@@ -75,6 +76,7 @@ struct h2_session {
     int32_t head_id;       /* …for this stream */
     int64_t goodbye_at;    /* draining: when the last GOAWAY goes out, PING answered or not; 0: it went out */
     unsigned continuations;
+    bool holds_back; /* a stream is_held_back */
     bool is_draining;
     bool is_ended; /* by us: what still comes in is of no interest */
 };
@@ -122,6 +124,8 @@ void h2_request_frame(struct h2_session *s, const nghttp2_frame *frame);
 extern const struct http_carrier h2_carrier;
 /* Lets go of what was made and not sent. */
 void h2_drop_rest(struct h2_stream *st);
+/* Asks streams for more again, once the peer has taken enough. */
+void h2_release_streams(struct h2_session *s);
 /* Answers in place of the handler, to whom the request is never shown. */
 void h2_refuse(struct h2_stream *st, int status, str text);
 int h2_on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t *head, size_t n,
