@@ -172,7 +172,7 @@ static bool can_request_token(void *ctx, const struct authz_identity *who, str n
 
 static void make_parts(struct api *api)
 {
-    api->tasks = tasks_new(api->options.loop);
+    api->tasks = tasks_new();
     api->registry = registry_new();
     api->authz = authz_index_new();
     api->aggregates = aggregate_index_new();
@@ -271,10 +271,11 @@ void api_close(struct api *api)
     seed_free(api->seed);
     api->seed = NULL;
     api_drain(api);
-    flows_flush(api->flows);
+    api->is_closing = true;
     loopback_client_detach(api);
     loopback_close(api);
     tasks_close(api->tasks);
+    flows_flush(api->flows);
     watch_view_moves(api->watches);
     store_close(api->store);
     loop_post_cancel(api->options.loop, &s->wake); /* the store's writer has ended, but may have rung before */

@@ -10,6 +10,8 @@ enum {
     SEATS_READ = 400,
     SEATS_WRITE = 200,
     WAITING_MAX = 4000, /* of one user; their memory is bounded by net */
+    BEGUN_MAX = 64,     /* suspended computations of all users; past it a user may have one */
+    BEGUN_OF_ONE = 8,   /* of one user */
     IDLE_MAX = 64,      /* users without requests whose time is remembered: within a turn, and to save allocations */
 };
 
@@ -20,8 +22,8 @@ struct entry_list {
     struct flow_entry *first, **end;
 };
 
-/* Where an entry is. */
-enum queue { IN_NONE, IN_GOING, IN_STARTS };
+/* Queues of a flow: starts by class, then these. */
+enum queue { QUEUE_GOING = FLOW_CLASSES, QUEUE_HEAVY, QUEUES, NO_QUEUE };
 
 /* Where a flow is. RING: has something to run. PARKED: all it has waits for seats. IDLE: no entry is left. */
 enum place { NOWHERE, RING, PARKED, IDLE, PLACES };
@@ -29,13 +31,13 @@ enum place { NOWHERE, RING, PARKED, IDLE, PLACES };
 struct flow {
     struct flows *flows;
     struct flow *next, *prev; /* in its place */
-    struct entry_list going;  /* continue what has begun */
-    struct entry_list starts[FLOW_CLASSES];
+    struct entry_list queues[QUEUES];
     size_t refs;                /* entries, and whoever is running one of them */
-    size_t waiting;             /* in starts */
+    size_t waiting;             /* to start */
+    size_t begun;               /* heavy entries that hold memory */
     uint32_t seats[FLOW_SEATS]; /* held */
     uint8_t place;
-    uint8_t next_class; /* of starts: classes take turns too */
+    uint8_t next_queue; /* queues take turns too */
     int64_t turn;       /* when used_ns was counted */
     int64_t used_ns;
     str user;
@@ -54,9 +56,10 @@ struct flows {
     struct loop_work work;
     bool is_work_queued, is_flushing;
     uint32_t seats[FLOW_SEATS]; /* held */
-    size_t waiting;
+    size_t waiting, begun;
     uint64_t refused;
     int64_t turn, used_ns;
+    const struct flow *running; /* whose entry is running; NULL: none is */
 };
 
 /* ---- Lists. ---- */
@@ -69,6 +72,18 @@ static void list_append(struct entry_list *list, struct flow_entry *e)
     e->back = list->end;
     *list->end = e;
     list->end = &e->next;
+}
+
+static void list_prepend(struct entry_list *list, struct flow_entry *e)
+{
+    if (list->first == NULL) {
+        list_append(list, e);
+        return;
+    }
+    e->next = list->first;
+    e->back = &list->first;
+    e->next->back = &e->next;
+    list->first = e;
 }
 
 static void list_remove(struct entry_list *list, struct flow_entry *e)
@@ -186,7 +201,7 @@ static void charge_time(struct flows *f, struct flow *flow, int64_t ns)
 static bool has_time(struct flows *f, struct flow *flow)
 {
     int64_t own = *time_of_flow(f, flow);
-    return own == 0 || (own < slice_ns && *time_of_all(f) < turn_ns);
+    return f->running == flow || own == 0 || (own < slice_ns && *time_of_all(f) < turn_ns);
 }
 
 bool flow_has_time(struct flow_entry *e)
@@ -203,6 +218,7 @@ void flow_charge(struct flow_entry *e, int64_t ns)
 
 /* ---- Seats. ---- */
 
+/* Other queues than those of the classes with seats need none. */
 static bool has_seat_for(const struct flows *f, const struct flow *flow, unsigned class)
 {
     if (class >= FLOW_SEATS || flow->seats[class] == 0 || f->is_flushing)
@@ -238,8 +254,11 @@ static void run_entry(struct flows *f, struct flow_entry *e)
 {
     struct flow *flow = e->flow;
     int64_t expected = e->cost_ns, before = time_now(f);
+    const struct flow *outer = f->running;
     flow->refs++; /* the entry may end, and be freed, while it runs */
+    f->running = flow;
     e->run(e);
+    f->running = outer;
     int64_t took = time_now(f) - before;
     charge_time(f, flow, took > expected ? took : expected);
     flow_unref(f, flow);
@@ -248,30 +267,41 @@ static void run_entry(struct flows *f, struct flow_entry *e)
 static void leave_queue(struct flow_entry *e)
 {
     struct flow *flow = e->flow;
-    if (e->queue == IN_GOING) {
-        list_remove(&flow->going, e);
-    } else if (e->queue == IN_STARTS) {
-        list_remove(&flow->starts[e->class], e);
+    if (e->queue == NO_QUEUE)
+        return;
+    list_remove(&flow->queues[e->queue], e);
+    if (e->queue < FLOW_CLASSES) {
         flow->waiting--;
-        e->flow->flows->waiting--;
+        flow->flows->waiting--;
     }
-    e->queue = IN_NONE;
+    e->queue = NO_QUEUE;
+}
+
+/* A heavy entry holds memory from its first run on. */
+static void begin_entry(struct flow_entry *e)
+{
+    if (e->has_begun)
+        return;
+    e->has_begun = true;
+    e->flow->begun++;
+    e->flow->flows->begun++;
 }
 
 /* The next entry of this user that can run, taken from its queue; NULL: there is none. */
 static struct flow_entry *next_entry(struct flows *f, struct flow *flow)
 {
-    struct flow_entry *e = flow->going.first;
-    for (unsigned i = 0; e == NULL && i < FLOW_CLASSES; i++) {
-        unsigned class = (flow->next_class + i) % FLOW_CLASSES;
-        e = has_seat_for(f, flow, class) ? flow->starts[class].first : NULL;
+    struct flow_entry *e = NULL;
+    for (unsigned i = 0; e == NULL && i < QUEUES; i++) {
+        unsigned queue = (flow->next_queue + i) % QUEUES;
+        e = has_seat_for(f, flow, queue) ? flow->queues[queue].first : NULL;
     }
     if (e == NULL)
         return NULL;
-    if (e->queue == IN_STARTS) {
-        flow->next_class = (uint8_t)((e->class + 1U) % FLOW_CLASSES);
+    flow->next_queue = (uint8_t)((e->queue + 1U) % QUEUES);
+    if (e->queue < FLOW_CLASSES)
         take_seat(e);
-    }
+    if (e->is_heavy)
+        begin_entry(e);
     leave_queue(e);
     return e;
 }
@@ -311,8 +341,8 @@ void flows_flush(struct flows *f)
 
 static void queue_start(struct flow_entry *e)
 {
-    e->queue = IN_STARTS;
-    list_append(&e->flow->starts[e->class], e);
+    e->queue = e->class;
+    list_append(&e->flow->queues[e->class], e);
     e->flow->waiting++;
     e->flow->flows->waiting++;
     if (e->flow->place != PARKED || has_seat_for(e->flow->flows, e->flow, e->class))
@@ -330,6 +360,7 @@ bool flow_start(struct flows *f, struct flow_entry *e, str user, enum flow_class
     }
     e->flow = flow;
     e->class = (uint8_t) class;
+    e->queue = NO_QUEUE;
     e->cost_ns = 0;
     if (flow->waiting == 0 && has_time(f, flow) && has_seat_for(f, flow, class)) {
         take_seat(e);
@@ -340,13 +371,39 @@ bool flow_start(struct flows *f, struct flow_entry *e, str user, enum flow_class
     return true;
 }
 
+bool flow_can_begin(const struct flow_entry *request)
+{
+    const struct flow *flow = request->flow;
+    if (flow == NULL || flow->begun == 0)
+        return true;
+    return flow->begun < BEGUN_OF_ONE && flow->flows->begun < BEGUN_MAX;
+}
+
+void flow_join(struct flow_entry *e, const struct flow_entry *request, bool has_begun)
+{
+    assert(e->flow == NULL && request->flow != NULL);
+    e->flow = request->flow;
+    e->flow->refs++;
+    e->queue = NO_QUEUE;
+    e->class = FLOW_FREE;
+    e->is_heavy = true;
+    e->has_begun = false;
+    if (has_begun)
+        begin_entry(e);
+}
+
 void flow_later(struct flow_entry *e)
 {
-    if (e->flow == NULL || e->queue != IN_NONE)
+    if (e->flow == NULL || e->queue != NO_QUEUE)
         return;
-    e->queue = IN_GOING;
-    list_append(&e->flow->going, e);
-    enter_ring(e->flow->flows, e->flow);
+    struct flow *flow = e->flow;
+    e->queue = e->is_heavy ? QUEUE_HEAVY : QUEUE_GOING;
+    if (e->is_heavy && e->has_run)
+        list_prepend(&flow->queues[QUEUE_HEAVY], e);
+    else
+        list_append(&flow->queues[e->queue], e);
+    e->has_run = true;
+    enter_ring(flow->flows, flow);
 }
 
 void flow_end(struct flow_entry *e)
@@ -356,6 +413,10 @@ void flow_end(struct flow_entry *e)
         return;
     leave_queue(e);
     leave_seat(e);
+    if (e->is_heavy && e->has_begun) {
+        flow->begun--;
+        flow->flows->begun--;
+    }
     e->flow = NULL;
     flow_unref(flow->flows, flow);
 }

@@ -6,12 +6,13 @@
  *
  *   flow_start ─┬─ a seat is free, and the user has time left in this turn of the loop ─► run now
  *               └─ otherwise ─► starts ┐
- *   flow_later ───────────────► going ─┴─► end of the turn: a ring of users, one entry of each per round, until the time
- *                                          of the turn is used up. The rest waits for later turns.
+ *   flow_later ───────────────► going ─┼─► end of the turn: a ring of users, one entry of each per round, until the time
+ *   flow_join, flow_later ───► heavy ──┘   of the turn is used up. The rest waits for later turns.
  *
  * A seat is what a request holds from its start to flow_end: so many for reads and so many for writes, half of them for
  * one user. A user without a seat always gets one, so that slow requests of others cannot lock anybody out. Watches hold no
- * seats. Time is charged to the user for everything run here, and by flow_charge for what runs elsewhere (streams). */
+ * seats. Heavy entries are computations that were suspended (task.h): the first of a user goes on until it ends, so that
+ * only one of them grows, and only a few of a user are begun. Time is charged to the user for everything run here, and by flow_charge for what runs elsewhere (streams). */
 #pragma once
 
 #include "base/clock.h"
@@ -38,6 +39,7 @@ struct flow_entry {
     int64_t cost_ns; /* of its last piece of work: what the next one is expected to take */
     uint8_t class, queue;
     bool has_seat;
+    bool is_heavy, has_begun, has_run; /* has_run: of a heavy entry, which then stays first */
 };
 
 struct flows_options {
@@ -52,6 +54,10 @@ void flows_free(struct flows *f);
 
 /* Runs the entry now or later. Set run before. False: nothing was done. */
 bool flow_start(struct flows *f, struct flow_entry *e, str user, enum flow_class class);
+/* Another entry of the same user, without a seat; set run before. has_begun: it holds memory of a computation. */
+void flow_join(struct flow_entry *e, const struct flow_entry *request, bool has_begun);
+/* Whether the user may begin one more computation that may be suspended. If not: flow_join, then flow_later. */
+bool flow_can_begin(const struct flow_entry *request);
 /* Runs it again in its turn, never now. Harmless when it is queued already. */
 void flow_later(struct flow_entry *e);
 /* Whether its user may use more of this turn. If not: flow_later. */

@@ -441,9 +441,10 @@ static enum flow_class flow_class_of(const struct api_request *r)
 static void take_turn(struct flow_entry *e)
 {
     struct api_request *r = (struct api_request *)((char *)e - offsetof(struct api_request, flow));
-    if (r->x->is_abandoned) /* while it waited; nothing was begun */
-        api_answer_text(r, 503, S("text/plain"), S("the client has gone\n"));
-    else if (check_again(r))
+    if (r->api->is_closing || r->x->is_abandoned) { /* while it waited: nothing was begun */
+        struct json status = status_unavailable(r->arena, S("the server is shutting down"));
+        api_refuse(r, &status);
+    } else if (check_again(r))
         serve(r);
 }
 

@@ -56,7 +56,7 @@ struct api {
         struct log_limit anonymous, request; /* "request": of peers without a credential, and of all others */
         struct log_limit storage;            /* "cannot store" */
     } log_limits;
-    bool is_ready, is_draining;
+    bool is_ready, is_draining, is_closing;
     size_t n_requests; /* at work */
     size_t n_gzips;    /* gzip.c: answers that are being compressed */
 };

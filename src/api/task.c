@@ -8,78 +8,32 @@
 #include "base/fiber.h"
 #include "object/status.h"
 
-enum { START_STEPS = 500 }; /* of a turn, for what a request costs before it charges anything */
-
 struct kept {
     void *p;
     void (*release)(void *p);
 };
 
-enum task_state {
-    TASK_IDLE,
-    TASK_FRESH,   /* has steps to run, and no fiber yet */
-    TASK_WAITING, /* suspended, until there is room among those at work */
-    TASK_AT_TURN, /* suspended, takes turns */
-    TASK_RUNNING,
-};
+enum task_state { TASK_IDLE, TASK_QUEUED /* fresh or suspended */, TASK_RUNNING };
 
 struct task {
     struct tasks *tasks;
-    const struct http_exchange *x; /* NULL: the request is gone */
+    struct api_request *r; /* NULL: the request is gone */
     enum task_state state;
     struct budget budget;
     struct fiber *fiber;
-    struct task *next; /* in the queue of its state */
+    struct flow_entry entry;   /* joined while it is queued */
+    struct task *next, **back; /* among those that have joined */
     struct task_step *first, **end;
     struct kept *kept;
     size_t n_kept;
-    bool is_slow; /* was suspended: counts as one at work, or waits for that */
-};
-
-struct queue {
-    struct task *first, **end;
 };
 
 struct tasks {
-    struct loop *loop;
     struct fiber_pool pool;
-    struct queue fresh, waiting, turns;
-    size_t at_work;
+    struct task *queued; /* all that have joined a flow */
     struct task *running;
-    struct loop_work serve;
-    bool is_serving; /* deferred */
     bool is_closed;
-    bool prefers_fresh;
-    int64_t turn;      /* of the loop, by its time… */
-    int64_t turn_left; /* …and steps left in it */
 };
-
-/* ---- Queues. ---- */
-
-static void queue_init(struct queue *q)
-{
-    q->first = NULL;
-    q->end = &q->first;
-}
-
-static void queue_add(struct queue *q, struct task *t, enum task_state state)
-{
-    t->state = state;
-    t->next = NULL;
-    *q->end = t;
-    q->end = &t->next;
-}
-
-static struct task *queue_take(struct queue *q)
-{
-    struct task *t = q->first;
-    if (t) {
-        q->first = t->next;
-        if (!q->first)
-            q->end = &q->first;
-    }
-    return t;
-}
 
 /* ---- One task. ---- */
 
@@ -91,7 +45,7 @@ static struct task *task_of(struct api_request *r)
     if (!t)
         abort();
     t->tasks = r->api->tasks;
-    t->x = r->x;
+    t->r = r;
     t->end = &t->first;
     budget_init(&t->budget, TASK_TOTAL);
     r->task = t;
@@ -121,8 +75,7 @@ static void run_steps(void *arg)
 static bool run_slice(struct task *t)
 {
     struct tasks *s = t->tasks;
-    int64_t before = t->budget.used;
-    if (t->x && t->x->is_abandoned && t->fiber)
+    if (t->r && t->r->x->is_abandoned && t->fiber)
         budget_exhaust(&t->budget); /* nobody waits for the answer */
     budget_grant(&t->budget, TASK_SLICE);
     t->state = TASK_RUNNING;
@@ -135,96 +88,73 @@ static bool run_slice(struct task *t)
     budget_swap(outer);
     s->running = NULL;
     budget_settle(&t->budget);
-    s->turn_left -= t->budget.used - before + START_STEPS;
     return t->fiber != NULL;
 }
 
 static void end_task(struct task *t)
 {
-    struct tasks *s = t->tasks;
-    struct task *next;
     for (size_t i = 0; i < t->n_kept; i++)
         t->kept[i].release(t->kept[i].p);
     t->n_kept = 0;
     t->state = TASK_IDLE;
-    if (t->is_slow) {
-        s->at_work--;
-        t->is_slow = false;
+    if (t->entry.flow) {
+        flow_end(&t->entry);
+        *t->back = t->next;
+        if (t->next)
+            t->next->back = t->back;
     }
-    if (!t->x)
+    if (!t->r)
         task_free(t);
-    if (s->at_work < TASK_AT_WORK && (next = queue_take(&s->waiting))) {
-        s->at_work++;
-        next->is_slow = true;
-        queue_add(&s->turns, next, TASK_AT_TURN);
+}
+
+static void run_task(struct task *t);
+
+static void run_entry(struct flow_entry *e)
+{
+    run_task((struct task *)((char *)e - offsetof(struct task, entry)));
+}
+
+/* The next slice comes when it is the turn of its user. */
+static void queue_task(struct task *t)
+{
+    struct tasks *s = t->tasks;
+    t->state = TASK_QUEUED;
+    if (t->entry.flow == NULL) {
+        t->entry = (struct flow_entry){.run = run_entry};
+        flow_join(&t->entry, &t->r->flow, t->fiber != NULL);
+        t->next = s->queued;
+        t->back = &s->queued;
+        if (t->next)
+            t->next->back = &t->next;
+        s->queued = t;
     }
+    flow_later(&t->entry);
+}
+
+static void finish_task(struct task *t)
+{
+    budget_exhaust(&t->budget);
+    while (run_slice(t))
+        ;
+    end_task(t);
 }
 
 static void run_task(struct task *t)
 {
-    struct tasks *s = t->tasks;
-    if (!run_slice(t)) {
+    if (!run_slice(t))
         end_task(t);
-    } else if (t->is_slow || s->at_work < TASK_AT_WORK) {
-        s->at_work += !t->is_slow;
-        t->is_slow = true;
-        queue_add(&s->turns, t, TASK_AT_TURN);
-    } else {
-        queue_add(&s->waiting, t, TASK_WAITING);
-    }
-}
-
-/* ---- Turns. ---- */
-
-static bool can_start(const struct tasks *s)
-{
-    return s->fresh.first && s->pool.n_busy < TASK_FIBERS;
-}
-
-static void defer_serving(struct tasks *s)
-{
-    if (s->is_serving || !(s->turns.first || can_start(s)))
-        return;
-    s->is_serving = true;
-    loop_defer(s->loop, &s->serve);
-}
-
-/* The next whose turn it is: new ones and those at work alternate. */
-static struct task *next_task(struct tasks *s)
-{
-    bool takes_fresh = can_start(s) && (s->prefers_fresh || !s->turns.first);
-    s->prefers_fresh = !takes_fresh;
-    return queue_take(takes_fresh ? &s->fresh : &s->turns);
-}
-
-static void begin_turn(struct tasks *s)
-{
-    s->turn = loop_now(s->loop);
-    s->turn_left = TASK_TURN;
-}
-
-static void serve_tasks(struct loop_work *w)
-{
-    struct tasks *s = (struct tasks *)((char *)w - offsetof(struct tasks, serve));
-    struct task *t;
-    s->is_serving = false;
-    begin_turn(s);
-    while (s->turn_left > 0 && (t = next_task(s)))
-        run_task(t);
-    defer_serving(s);
+    else if (t->r || t->entry.flow)
+        queue_task(t);
+    else
+        finish_task(t); /* its request is gone, and with it its user */
 }
 
 static void start_task(struct task *t)
 {
-    struct tasks *s = t->tasks;
-    if (s->turn != loop_now(s->loop))
-        begin_turn(s);
-    bool is_free = !s->running && !s->fresh.first && s->turn_left > 0 && s->pool.n_busy < TASK_FIBERS;
-    if (is_free)
-        run_task(t);
+    if (t->tasks->running || !flow_can_begin(&t->r->flow) || !flow_has_time(&t->r->flow))
+        queue_task(t);
     else
-        queue_add(&s->fresh, t, TASK_FRESH);
-    defer_serving(s);
+        run_task(t);
 }
 
 void task_run(struct api_request *r, struct task_step *step)
@@ -275,7 +205,7 @@ void task_release(struct api_request *r)
     if (!t)
         return;
     r->task = NULL;
-    t->x = NULL;
+    t->r = NULL;
     if (t->state == TASK_IDLE)
         task_free(t);
 }
@@ -300,16 +230,11 @@ bool task_keep(struct tasks *s, void *p, void (*release)(void *p))
 
 /* ---- Start and end. ---- */
 
-struct tasks *tasks_new(struct loop *l)
+struct tasks *tasks_new(void)
 {
     struct tasks *s = calloc(1, sizeof *s);
     if (!s)
         abort();
-    s->loop = l;
-    s->serve.fn = serve_tasks;
-    queue_init(&s->fresh);
-    queue_init(&s->waiting);
-    queue_init(&s->turns);
     return s;
 }
 
@@ -317,22 +242,15 @@ void tasks_close(struct tasks *s)
 {
     struct task *t;
     s->is_closed = true;
-    if (s->is_serving)
-        loop_defer_cancel(s->loop, &s->serve);
-    s->is_serving = false;
-    while ((t = queue_take(&s->turns)) || (t = queue_take(&s->waiting)) || (t = queue_take(&s->fresh))) {
-        budget_exhaust(&t->budget);
-        while (run_slice(t))
-            ;
-        end_task(t);
-    }
+    while ((t = s->queued))
+        finish_task(t);
 }
 
 void tasks_free(struct tasks *s)
 {
     if (!s)
         return;
-    assert(!s->turns.first && !s->waiting.first && !s->fresh.first);
+    assert(!s->queued);
     fiber_pool_done(&s->pool);
     free(s);
 }

@@ -7,7 +7,7 @@
  *   task_run ─► a step runs at once, up to TASK_SLICE steps of its budget ──► returned: done
  *                                   │ budget_charge yields                        ▲
  *                                   ▼                                             │
- *                waiting (in order) ─► at work (few) ─► one slice each, round-robin, up to TASK_TURN per turn of the loop
+ *                    heavy entry of its user's flow (flow.h) ─► one slice each time it is the user's turn
  *
  * While a step is suspended the store's view moves, kinds, schemas and permissions change. So on both sides of a charge
  * nothing may be borrowed from them but what is held (registry_hold, task_keep). Steps of one request never overlap. */
@@ -21,19 +21,16 @@ struct tasks;
 
 enum {
     TASK_SLICE = 50000,     /* steps; about a millisecond */
-    TASK_TURN = 100000,     /* in one turn of the loop, of all tasks */
     TASK_TOTAL = 100000000, /* of one request; about two seconds */
-    TASK_FIBERS = 64,       /* begun and not ended; more wait until one ends */
-    TASK_AT_WORK = 4,       /* suspended ones that take turns; the memory of the others is still small */
 };
 
-struct tasks *tasks_new(struct loop *l);
+struct tasks *tasks_new(void);
 /* Ends all tasks, with a refusal. Steps that are run from now on run at once, without a budget. */
 void tasks_close(struct tasks *s);
 void tasks_free(struct tasks *s);
 
-/* Runs step->fn as a part of the request: at once if it can, later if others come first, or directly when called from
- * a step of the same request. */
+/* Runs step->fn as a part of the request: at once if it can, later if its user has used up its share, or directly when called
+ * from a step of the same request. */
 void task_run(struct api_request *r, struct task_step *step);
 /* The request starts over, or goes on to the next of many objects: its whole budget is there again. */
 void task_renew(struct api_request *r);
