@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) < 0)
         abort();
-    server_welcome(w.server, fds[0], S("fuzz"));
+    server_welcome(w.server, fds[0], S("fuzz"), &(struct account_address){0});
     for (size_t at = 0; at < in.n;) {
         ssize_t n = send(fds[1], in.p + at, in.n - at, MSG_NOSIGNAL);
         at = n < 0 ? in.n : at + (size_t)n; /* cut off, if need be */

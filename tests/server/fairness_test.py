@@ -78,7 +78,7 @@ class Lister:
                 assert piece, 'the server has closed the connection'
                 self.buffer += piece
                 self.take_frames()
-        except OSError as error:
+        except (AssertionError, OSError) as error:
             self.error = error
 
     def take_frames(self):
@@ -87,7 +87,7 @@ class Lister:
             size, kind, flags = int.from_bytes(self.buffer[at:at + 3], 'big'), self.buffer[at + 3], self.buffer[at + 4]
             if len(self.buffer) - at - 9 < size:
                 break
-            assert kind not in (3, 7), 'reset, or the connection ends'
+            assert kind not in (3, 7), (kind, self.buffer[at + 9:at + 9 + size])  # reset, or the connection ends
             self.left -= kind == 0 and flags & 1
             at += 9 + size
         self.buffer = self.buffer[at:]

@@ -175,7 +175,7 @@ static void test_going_before_starts(void **state)
     struct job a = job_of(&w, 'a', 5000 * US, 3), b = job_of(&w, 'b', US, 1);
     start(&a, "ann", FLOW_READ);
     start(&b, "ann", FLOW_READ);
-    assert_string_equal(w.log, "a");
+    assert_string_equal(w.log, "a"); /* two seats, one for a user: b cannot begin before a has ended */
     assert_string_equal(turn(&w), "a");
     assert_string_equal(turn(&w), "a");
     assert_string_equal(turn(&w), "b");
@@ -246,6 +246,40 @@ static void test_forgets(void **state)
     world_done(&w);
 }
 
+/* Computations of one user go on one after the other, those of two users take turns; only a few of a user are begun. */
+static void test_heavy(void **state)
+{
+    struct world w;
+    struct job a[10], b, request = {0};
+    world_init(&w, 0, 0);
+    request = job_of(&w, 'r', US, 1);
+    request.stays = true;
+    start(&request, "ann", FLOW_WRITE);
+    for (int i = 0; i < 10; i++) {
+        a[i] = job_of(&w, (char)('0' + i), 2000 * US, 2);
+        assert_int_equal(flow_can_begin(&request.entry), i < 8);
+        flow_join(&a[i].entry, &request.entry, i < 8);
+        flow_later(&a[i].entry);
+    }
+    struct job other = job_of(&w, 'o', US, 1);
+    other.stays = true;
+    start(&other, "bob", FLOW_WRITE);
+    assert_true(flow_can_begin(&other.entry));
+    b = job_of(&w, 'b', 2000 * US, 3);
+    flow_join(&b.entry, &other.entry, true);
+    flow_later(&b.entry);
+    assert_string_equal(turn(&w), "0b");
+    assert_string_equal(turn(&w), "0b");
+    assert_string_equal(turn(&w), "1b");
+    assert_string_equal(turn(&w), "12");
+    for (int i = 2; i < 10; i++)
+        flow_end(&a[i].entry);
+    assert_true(flow_can_begin(&request.entry));
+    flow_end(&request.entry);
+    flow_end(&other.entry);
+    world_done(&w);
+}
+
 /* Streams: their work is done outside and charged; what one is expected to take bounds how many are resumed in a turn. */
 static void test_streams(void **state)
 {
@@ -256,6 +290,8 @@ static void test_streams(void **state)
         a[i] = job_of(&w, (char)('1' + i), 0, 1);
         a[i].stays = true;
         start(&a[i], "ann", FLOW_READ);
+    }
+    for (int i = 0; i < 8; i++) {
         flow_charge(&a[i].entry, 1000 * US);
         assert_false(flow_has_time(&a[i].entry));
         a[i].runs_left = 1;
@@ -282,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_watches_hold_no_seats),
         cmocka_unit_test(test_too_many_wait),
         cmocka_unit_test(test_forgets),
+        cmocka_unit_test(test_heavy),
         cmocka_unit_test(test_streams),
     };
     return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
