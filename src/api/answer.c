@@ -145,19 +145,24 @@ static void resume_stream(struct flow_entry *e)
     http_resume(((struct api_request *)((char *)e - offsetof(struct api_request, flow)))->x);
 }
 
-static enum http_fill fill_in_turn(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
+enum http_fill api_fill_in_turn(struct api_request *r, struct http_source source, struct buf *out, size_t room)
 {
-    struct turn_source *s = ctx;
-    struct flow_entry *flow = &s->r->flow;
-    const struct clock *clock = &s->r->api->options.clock;
-    if (!flow_has_time(flow)) {
-        flow_later(flow);
+    const struct clock *clock = &r->api->options.clock;
+    if (!flow_has_time(&r->flow)) {
+        flow_later(&r->flow);
         return HTTP_WAIT;
     }
     int64_t before = clock->mono_ns(clock->ctx);
-    enum http_fill fill = s->inner.fill(s->inner.ctx, x, out, room);
-    flow_charge(flow, clock->mono_ns(clock->ctx) - before);
+    enum http_fill fill = source.fill(source.ctx, r->x, out, room);
+    flow_charge(&r->flow, clock->mono_ns(clock->ctx) - before);
     return fill;
+}
+
+static enum http_fill fill_in_turn(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
+{
+    (void)x;
+    struct turn_source *s = ctx;
+    return api_fill_in_turn(s->r, s->inner, out, room);
 }
 
 void api_answer_stream_with(struct api_request *r, struct http_headers headers, struct http_source source)
@@ -167,11 +172,10 @@ void api_answer_stream_with(struct api_request *r, struct http_headers headers, 
         return;
     head_make(r, &h, (str){0}, headers);
     r->status = 200;
-    /* Events of watches are cheap, and delivered in slices of their own. */
-    if (r->route.verb != VERB_WATCH) {
+    r->flow.run = resume_stream;
+    if (r->route.verb != VERB_WATCH) { /* watches know themselves when they have much to send */
         struct turn_source *s = ARENA_NEW(r->arena, struct turn_source);
         *s = (struct turn_source){r, source};
-        r->flow.run = resume_stream;
         source = (struct http_source){fill_in_turn, s};
     }
     struct budget *mine = budget_swap(NULL);

@@ -132,8 +132,10 @@ void api_answer_json(struct api_request *r, int status, str json);
 void api_answer_text(struct api_request *r, int status, str content_type, str body);
 /* With headers of one's own, which replace those that every answer has (Cache-Control, Content-Type). */
 void api_answer_with(struct api_request *r, int status, struct http_headers headers, str body);
-/* Head now, body from the source, which is asked only while the user has time left in a turn of the loop. */
+/* Head now, body from the source, which is asked only while the user has time left in a turn of the loop (but for watches). */
 void api_answer_stream(struct api_request *r, str content_type, struct http_source source);
+/* For sources of watches: asks another source for a piece if the user has time left in this turn, else waits for the next. */
+enum http_fill api_fill_in_turn(struct api_request *r, struct http_source source, struct buf *out, size_t room);
 void api_answer_stream_with(struct api_request *r, struct http_headers headers, struct http_source source);
 /* A Status: HTTP code and Retry-After come from it. */
 void api_refuse(struct api_request *r, const struct json *status);

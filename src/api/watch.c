@@ -217,7 +217,7 @@ static void tell_bookmark(struct watch *w, struct buf *out)
     w->told = now;
 }
 
-static enum http_fill fill(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
+static enum http_fill fill_piece(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
 {
     (void)x;
     struct watch *w = ctx;
@@ -240,6 +240,15 @@ static enum http_fill fill(void *ctx, struct http_exchange *x, struct buf *out, 
     if (w->is_bookmark_due)
         tell_bookmark(w, out);
     return HTTP_WAIT;
+}
+
+/* Live events are cheap, and come in slices of the hub; what is read from the store takes the time of the user. */
+static enum http_fill fill(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
+{
+    struct watch *w = ctx;
+    if (w->state == WATCH_LIVE)
+        return fill_piece(w, x, out, room);
+    return api_fill_in_turn(w->r, (struct http_source){fill_piece, w}, out, room);
 }
 
 /* ---- Time. ---- */
