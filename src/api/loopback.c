@@ -125,7 +125,7 @@ static void forget(struct http_exchange *x)
     arena_done(&x->arena);
 }
 
-static const struct http_carrier carrier = {answer, stream, resume, forget};
+static const struct http_carrier carrier = {.answer = answer, .stream = stream, .resume = resume, .forget = forget};
 
 static struct strs dup_strs(struct arena *a, struct strs list)
 {

@@ -444,8 +444,11 @@ static void take_turn(struct flow_entry *e)
     if (r->api->is_closing || r->x->is_abandoned) { /* while it waited: nothing was begun */
         struct json status = status_unavailable(r->arena, S("the server is shutting down"));
         api_refuse(r, &status);
-    } else if (check_again(r))
+    } else if (http_postpone(r->x)) {
+        flow_end(&r->flow); /* it comes again by pipeline_enter */
+    } else if (check_again(r)) {
         serve(r);
+    }
 }
 
 /* Serves it now, or when it is the turn of its user. */

@@ -198,7 +198,16 @@ static void resume(struct http_exchange *x)
     conn_wake(st->session->conn);
 }
 
-const struct http_carrier h2_carrier = {answer, stream, resume, exchange_forget};
+static bool postpone(struct http_exchange *x)
+{
+    struct h2_stream *st = h2_stream_of(x);
+    if (account_may_begin(st->session->account))
+        return false;
+    h2_stream_move(st, H2_READY);
+    return true;
+}
+
+const struct http_carrier h2_carrier = {answer, stream, resume, exchange_forget, postpone};
 
 void h2_refuse(struct h2_stream *st, int status, str text)
 {

@@ -4,7 +4,7 @@
  * Threads: the loop thread.
  * Errors: a peer that breaks the rules is told so (RST_STREAM, GOAWAY) and cut off.
  *
- *   conn ── input ─► nghttp2 ─► RECEIVING ──► READY ──► AT_WORK ──► SENDING ◄──► WAITING (for http_resume)
+ *   conn ── input ─► nghttp2 ─► RECEIVING ──► READY ◄─► AT_WORK ──► SENDING ◄──► WAITING (for http_resume)
  *                                   │           │          │           │            │
  *   conn ◄─ output ─ nghttp2 ◄──────┼───────────┼──────────┼───────────┘            │
  *                                   └───────────┴──► CLOSED ◄──────────┴────────────┘

@@ -52,6 +52,7 @@ struct http_carrier {
     void (*stream)(struct http_exchange *x, int status, struct http_headers headers, struct http_source source);
     void (*resume)(struct http_exchange *x);
     void (*forget)(struct http_exchange *x);
+    bool (*postpone)(struct http_exchange *x); /* NULL: never */
 };
 
 struct http_exchange {
@@ -89,6 +90,12 @@ static inline void http_stream(struct http_exchange *x, int status, struct http_
                                struct http_source source)
 {
     x->carrier->stream(x, status, headers, source);
+}
+/* Before work is begun for a request that had to wait: true if its connection holds as many answers as it may. Then nothing may
+ * be answered now; handle is called again when the peer has taken enough of them. */
+static inline bool http_postpone(struct http_exchange *x)
+{
+    return x->carrier->postpone && x->carrier->postpone(x);
 }
 /* There is something to fill again. Cheap, and harmless when it was not waiting. Never calls fill itself. */
 static inline void http_resume(struct http_exchange *x)

@@ -176,7 +176,7 @@ static void forget(struct http_exchange *x)
     arena_done(&x->arena);
 }
 
-static const struct http_carrier carrier = {answer, stream, resume, forget};
+static const struct http_carrier carrier = {.answer = answer, .stream = stream, .resume = resume, .forget = forget};
 static const struct tls_peer nobody = {TLS_PEER_NONE, {0}, 0};
 
 static void start(struct site *s, struct client *c, const char *query)
