@@ -36,6 +36,8 @@ static void stop(struct peer *p)
 /* Waits until the text has come, and takes everything up to its end. */
 static bool has_come(struct peer *p, const char *text)
 {
+    if (p->in.n == 0)
+        return false;
     ptrdiff_t at = str_find((str){p->in.p + p->at, p->in.n - p->at}, str_of(text));
     if (at >= 0)
         p->at += (size_t)at + strlen(text);
