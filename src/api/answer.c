@@ -100,7 +100,7 @@ static bool refuse_over_budget(struct api_request *r)
     return true;
 }
 
-/* Whoever gets the answer may do anything in turn: that is not charged to this request, and cannot suspend it. */
+/* The receiver of the answer may start other work: that is not charged to this request, and cannot suspend it. */
 static void send(struct api_request *r, int status, str content_type, struct http_headers own, str body)
 {
     struct head h;

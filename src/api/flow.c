@@ -32,7 +32,7 @@ struct flow {
     struct flows *flows;
     struct flow *next, *prev; /* in its place */
     struct entry_list queues[QUEUES];
-    size_t refs;                /* entries, and whoever is running one of them */
+    size_t refs;                /* entries, and a run of one of them */
     size_t waiting;             /* to start */
     size_t begun;               /* heavy entries that hold memory */
     uint32_t seats[FLOW_SEATS]; /* held */

@@ -22,7 +22,7 @@ static bool is_plain(const struct get *g)
     return g->accept.media == MEDIA_JSON && !g->accept.is_pretty && g->view.as == AS_OBJECT;
 }
 
-/* Whether the answer has to be made from a tree, and the object is large or to be brought in line with another schema. */
+/* Whether the answer has to be made from a tree, and the object is large or stored under another schema. */
 static bool is_costly(const struct get *g, const struct store_item *item)
 {
     bool is_text = value_is_text(g->view.api, g->view.kind, item);

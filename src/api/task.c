@@ -76,7 +76,7 @@ static bool run_slice(struct task *t)
 {
     struct tasks *s = t->tasks;
     if (t->r && t->r->x->is_abandoned && t->fiber)
-        budget_exhaust(&t->budget); /* nobody waits for the answer */
+        budget_exhaust(&t->budget); /* no client waits for the answer */
     budget_grant(&t->budget, TASK_SLICE);
     t->state = TASK_RUNNING;
     s->running = t;

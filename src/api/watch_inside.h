@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: what the files of the watches share. Private to watch*.c.
- * Owns: the hub owns groups and views, which live as long as somebody watches through them; a group owns its news.
+ * Owns: the hub owns groups and views, which live as long as watches use them; a group owns its news.
  * Threads: the loop thread.
  * Errors: see watch.h.
  *
@@ -89,7 +89,7 @@ struct watch_news {
     size_t cursors;          /* watches that stand here: this is what they send next */
     rev revision;
     enum store_op op;
-    bool is_cut; /* not of the group any more: whoever stands here reads the log */
+    bool is_cut; /* not of the group any more: a watch that stands here reads the log */
     struct watch_text *texts;
     struct watch_memo *memo; /* or NULL */
 };

@@ -5,7 +5,7 @@
 
 #include "base/fiber.h"
 
-enum { OWN_SLICE = 50000 }; /* where nobody grants slices: off a fiber, or while a yield is put off */
+enum { OWN_SLICE = 50000 }; /* where no slices are granted: off a fiber, or while a yield is put off */
 
 __thread struct budget *budget_now;
 

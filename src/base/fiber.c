@@ -245,7 +245,7 @@ static void enter_fiber(void)
     f->fn(f->arg);
     f->is_over = true;
     leave(&f->own, &f->caller, true);
-    abort(); /* nobody returns to an ended fiber */
+    abort(); /* an ended fiber is never resumed */
 }
 
 static bool run_fiber(struct fiber *f)

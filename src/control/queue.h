@@ -57,7 +57,7 @@ void queue_close(struct queue *q);
  *
  *   short_of_workers ─► queue_hire ─► n threads ─► queue_take … false ─► joined ─► queue_leave
  *
- * Whoever calls queue_leave calls queue_hire afterwards: a key that was added while the worker left may still wait for it. ---- */
+ * A caller of queue_leave calls queue_hire afterwards: a key that was added while the worker left may still wait for it. ---- */
 
 /* Allows for that many workers; before this call none are asked for. */
 void queue_staff(struct queue *q, size_t max);

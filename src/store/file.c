@@ -91,7 +91,7 @@ static int make_dir(const char *dir, struct err *err)
     return rc;
 }
 
-/* Everything that is stored is in these. The directory comes first: nobody else can then exchange the files behind our back. */
+/* Everything that is stored is in these. The directory comes first: then no other user can replace the files. */
 static int check_private(const char *dir, struct err *err)
 {
     static const char *const files[] = {"data.mdb", "lock.mdb", "lock"};

@@ -40,8 +40,8 @@ static bool has_work(const struct store_writer *w)
     return w->queue.first || (!w->has_failed && store_commit_can_reclaim(c, seen));
 }
 
-/* Until somebody calls unpark_writer; the mutex is held, but not meanwhile. False after a time without that, which has an end only while
- * the disk is full. A semaphore and not a condition: whoever wakes from a condition has marked the mutex as contended, and
+/* Until unpark_writer is called; the mutex is held, but not meanwhile. False after a time without that, which has an end only while
+ * the disk is full. A semaphore and not a condition: a thread that wakes from a condition has marked the mutex as contended, and
  * unlocking it is a call into the kernel, with every write. */
 static bool park_writer(struct store_writer *w)
 {

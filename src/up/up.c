@@ -293,7 +293,7 @@ static struct http_server_stats server_stats(void *ctx)
     return http_server_stats(u->server);
 }
 
-/* A full disk is no reason not to start: the certificates are those of before, only the address may be another. */
+/* A full disk does not prevent a start: the certificates are unchanged, only the address may be another. */
 static int start_kubeconfig(struct up *u, struct err *err)
 {
     int code = write_kubeconfig(u, err);
