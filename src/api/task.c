@@ -240,10 +240,11 @@ struct tasks *tasks_new(void)
 
 void tasks_close(struct tasks *s)
 {
-    struct task *t;
     s->is_closed = true;
-    while ((t = s->queued))
+    for (struct task *t = s->queued, *next; t; t = next) {
+        next = t->next; /* no other task begins or ends meanwhile */
         finish_task(t);
+    }
 }
 
 void tasks_free(struct tasks *s)

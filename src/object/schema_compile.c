@@ -248,7 +248,7 @@ static bool add_alternatives(struct builder *b, word_vec *checks, enum check op,
     word_vec list = {0};
     push(b, &list, (uint32_t)json_len(schemas));
     for (uint32_t i = 0; i < schemas->n; i++) {
-        uint32_t node;
+        uint32_t node = 0;
         if (!compile_node(b, &schemas->items[i], &(struct step){.up = path, .index = i}, &node))
             return false;
         push(b, &list, node);
@@ -268,7 +268,7 @@ static bool add_junctors(struct builder *b, word_vec *checks, const struct keywo
             return false;
     }
     if (kw->at[KW_NOT]) {
-        uint32_t node;
+        uint32_t node = 0;
         if (!compile_node(b, kw->at[KW_NOT], &(struct step){.up = path, .key = S("not")}, &node))
             return false;
         add_check(b, checks, CHECK_NOT, node);
@@ -363,7 +363,7 @@ static bool add_properties(struct builder *b, const struct json *props, const st
     struct step under = {.up = path, .key = S("properties")};
     for (uint32_t i = 0; i < props->n; i++) {
         const struct json_member *m = &props->members[i];
-        uint32_t child;
+        uint32_t child = 0;
         if (!compile_node(b, &m->val, &(struct step){.up = &under, .key = json_key(m), .extra = true}, &child))
             return false;
         made[i] = (struct prop){m->hash, add_text(b, json_key(m)), child};

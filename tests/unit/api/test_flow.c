@@ -26,9 +26,9 @@ struct world {
 struct job {
     struct flow_entry entry;
     struct world *world;
-    char name;
     int64_t takes_ns;
     int runs_left;
+    char name;
     bool stays; /* keeps its seat when it has run */
 };
 
