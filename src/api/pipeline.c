@@ -155,7 +155,7 @@ static void refuse_impersonation(struct api_request *r, const struct err *err)
     if (r->x->query.n)
         buf_fmt(&uri, "?%.*s", STR(r->x->query));
     buf_add_str(&text, S("Internal Server Error: "));
-    buf_add_quoted(&text, buf_str(&uri));
+    buf_add_quoted(&text, str_clip(r->arena, buf_str(&uri)));
     buf_fmt(&text, ": %s\n", err->msg);
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];

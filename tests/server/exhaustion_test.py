@@ -383,6 +383,9 @@ class Exhaustion:
             status, answer = self.server.ask('GET', path)
             longest = max(re.findall('n+', json.dumps(answer)), key=len, default='')
             assert len(longest) <= QUOTED, (path[:60], len(longest))
+        status, answer = self.server.ask('GET', MAPS + '?x=' + name * 4, headers={'Impersonate-Group': 'a'})  # without a user
+        longest = max(re.findall('n+', json.dumps(answer)), key=len)
+        assert status == 500 and len(longest) <= QUOTED, (status, len(longest))
         bare = self.server.connect(certificate=False)
         for path in ('/api/v1/namespaces/default/configmaps/' + name, '/' + name, '/api/v1/' + name):
             status, answer = self.server.ask('GET', path, connection=bare)
