@@ -16,9 +16,9 @@
  */
 #pragma once
 
-#include "net/account.h"
 #include "net/conn.h"
 #include "net/http.h"
+#include "net/peer_account.h"
 
 struct exchange {
     struct http_exchange x;     /* first */

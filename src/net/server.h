@@ -5,10 +5,10 @@
  * Errors: see http.h. */
 #pragma once
 
-#include "net/account.h"
 #include "net/conn.h"
 #include "net/exchange.h"
 #include "net/http.h"
+#include "net/peer_account.h"
 
 struct listener {
     struct loop_fd fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/account.h"
+#include "net/peer_account.h"
 
 #include "net/server.h"
 
