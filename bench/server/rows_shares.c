@@ -104,7 +104,7 @@ void rows_shares(const char *binary)
     server_init(&s, binary);
     server_start(&s);
     fill(&s);
-    measure_gets(&s, "GET of one user, nobody else at work, p50", "  p99");
+    measure_gets(&s, "GET of one user, no other at work, p50", "  p99");
     measure_beside(&s, S("application/json"), "GET beside 8 connections of 30 MB lists of another user, p50", "  p99");
     measure_beside(&s, S("application/yaml"), "GET beside 8 connections of 30 MB lists as YAML, p50", "  p99");
     server_done(&s);

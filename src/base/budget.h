@@ -3,7 +3,7 @@
  * Owns: nothing; a budget is embedded in the work it belongs to.
  * Threads: each thread has its own budget in effect, or none.
  * Errors: none. Past the limit budget_charge returns false and is_exhausted stays set: what is computed from then on is of no
- *         use, and whoever runs the work must refuse it instead of using the result.
+ *         use, and the caller that runs the work must refuse it instead of using the result.
  *
  * Code whose cost grows with its input charges as it goes: one step for each member, item or 64 bytes of text, which is about
  * 20 ns. Loops stop where the charge is refused. Without a budget in effect (command line, controllers, tests) nothing is

@@ -28,7 +28,7 @@ void fiber_pool_done(struct fiber_pool *pool);
 struct fiber *fiber_start(struct fiber_pool *pool, void (*fn)(void *arg), void *arg);
 /* Continues a suspended fiber. True: it is suspended again; false: it has ended, and f must not be used any more. */
 bool fiber_resume(struct fiber *f);
-/* From inside a fiber: back to whoever started or resumed it. */
+/* From inside a fiber: back to the caller that started or resumed it. */
 void fiber_yield(void);
 /* Whether the caller runs on a fiber. */
 bool fiber_is_inside(void);

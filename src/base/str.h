@@ -67,7 +67,7 @@ bool str_is_utf8(str s);
 size_t str_utf8_len(str s);
 
 str str_dup(struct arena *a, str s);
-/* What a message repeats of a text that somebody sent: all of it, or at most STR_QUOTED_MAX bytes of it that end with "…", at a
+/* What a message repeats of a text that a client sent: all of it, or at most STR_QUOTED_MAX bytes of it that end with "…", at a
  * character boundary. */
 enum { STR_QUOTED_MAX = 1024 };
 str str_clip(struct arena *a, str s);
