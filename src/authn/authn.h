@@ -63,7 +63,7 @@ void authn_free(struct authn *a);
 int authn_identify(struct authn *a, struct arena *arena, const struct authn_credentials *credentials,
                    struct authz_identity *ret, str *ret_token, struct err *err);
 /* Completes the claims of a token that is to be issued to a client which authn_identify knows by `token`: the requests that led to
- * `token`, and this one. ERR_FORBIDDEN: the account of `token` may not create tokens of the account in the claims, whoever it
+ * `token`, and this one. ERR_FORBIDDEN: the account of `token` may not create tokens of the account in the claims, whichever user it
  * impersonates; or too many accounts are involved. */
 int authn_trace_request(struct authn *a, struct arena *arena, str token, struct token_claims *claims, struct err *err);
 /* What to warn the client of that sent this Authorization header; empty: nothing. */
