@@ -15,9 +15,21 @@
 #include "base/log.h"
 #include "net/http.h"
 #include "net/loop.h"
+#include "json/json.h"
 
 struct api;
 struct token_signer;
+
+/* ClusterRoles that are created in the transaction of a Namespace. */
+struct api_companions {
+    str manager; /* field manager that applies them */
+    /* Those of a Namespace that is about to be stored, complete but for what the server fills in; was is NULL for a create. The list
+     * lives in the arena; 0: none. May run again for the same write. */
+    size_t (*of_namespace)(struct arena *a, const struct json *was, const struct json *now, struct json **ret);
+    /* The rules that one of these roles, by its name, has as soon as aggregation has reached it: whoever binds it must hold them. null:
+     * it is none of them. */
+    struct json (*rules_of)(struct arena *a, str role);
+};
 
 struct api_options {
     struct loop *loop;
@@ -43,7 +55,8 @@ struct api_options {
      * long as nobody else has written their versions. */
     const str *shared;
     size_t n_shared;
-    uint32_t max_reads, max_writes; /* requests at work at once, watches apart; 0: the defaults of flow.h */
+    struct api_companions companions; /* of_namespace is NULL: none */
+    uint32_t max_reads, max_writes;   /* requests at work at once, watches apart; 0: the defaults of flow.h */
     bool no_aggregation; /* the rules of aggregated roles are what somebody has stored, not what they select */
 };
 

@@ -10,6 +10,8 @@
 #include "object/object.h"
 #include "object/strategy.h"
 
+#include <assert.h>
+
 /* ---- Small things. ---- */
 
 struct meta_place write_place(const struct write *w)
@@ -147,6 +149,21 @@ static bool mutate(struct write *w)
     return true;
 }
 
+/* A role that was stored together with its Namespace gets its rules a moment later. */
+static struct rules pending_rules(struct write *w)
+{
+    const struct api_companions *companions = &w->api->options.companions;
+    const struct json *ref = json_get(&w->next, S("roleRef"));
+    struct rules rules = {0};
+    if (!companions->rules_of || authz_kind_of(json_get_text(ref, S("kind"))) != AUTHZ_CLUSTER_ROLE)
+        return rules;
+    struct json list = companions->rules_of(&w->work, json_get_text(ref, S("name")));
+    int code = rules_from_json(&w->work, &list, &rules, NULL);
+    assert(code == 0 && "they are of this program");
+    (void)code;
+    return rules;
+}
+
 /* Nobody gives what they do not have. */
 static bool may_grant(struct write *w)
 {
@@ -156,6 +173,7 @@ static bool may_grant(struct write *w)
         .name = w->name,
         .object = &w->next,
         .current = w->is_create ? NULL : &w->current,
+        .pending = pending_rules(w),
     };
     return escalation_check(&w->work, w->api->authz, &w->r->who, &grant, &w->status) == 0;
 }

@@ -191,7 +191,8 @@ static bool enter_crds(struct write *w)
 static void submit_parts(struct write *w, enum write_step step, const struct value_parts *parts)
 {
     struct err err = {0};
-    struct store_change change = {
+    struct store_change *change = w->changes;
+    *change = (struct store_change){
         .table = api_table(w->api, w->kind),
         .namespace = w->kind->namespaced ? w->namespace : (str){0},
         .name = w->name.n ? w->name : object_name(&w->next),
@@ -200,11 +201,11 @@ static void submit_parts(struct write *w, enum write_step step, const struct val
         .value = parts->header,
         .value_rest = parts->body,
     };
-    struct store_write write = {.changes = &change, .n_changes = 1, .done = done, .ctx = w};
+    struct store_write write = {.changes = change, .n_changes = 1 + w->n_companions, .done = done, .ctx = w};
     write.is_cleanup = w->is_cleanup;
     write.guards = guards(w, &write.n_guards);
     w->is_removal = step == WRITE_REMOVE;
-    w->size = change.value.n + change.value_rest.n;
+    w->size = change->value.n + change->value_rest.n;
     if (store_submit(w->api->store, &write, &err) < 0)
         give_up(w, status_too_many_requests(&w->work, S("Too many requests, please try again later."), 1));
 }
@@ -216,6 +217,7 @@ static void submit(struct write *w, enum write_step step)
         return;
     bool fits = step == WRITE_REMOVE || encode_within_limit(w, &parts);
     w->is_cleanup = step == WRITE_STORE && fits && is_cleanup(w, &parts);
+    w->n_companions = step == WRITE_STORE && fits ? write_companions(w, w->changes + 1) : 0;
     if (task_is_exhausted(w->r))
         give_up(w, task_refusal(w->r, w->r->arena));
     else if (!fits)

@@ -33,6 +33,8 @@ enum write_step {
 /* Makes the next state of one object out of the present one. Pure but for reading: it may run again. */
 typedef enum write_step write_build(struct write *w);
 
+enum { WRITE_COMPANIONS = 3 }; /* the most objects that are stored together with another */
+
 struct write_options {
     bool is_dry_run;
     bool force;  /* of apply */
@@ -74,6 +76,8 @@ struct write {
     bool has_answer;
     bool is_removal; /* on its way to the store */
     bool is_cleanup; /* it marks an object for deletion: the store has space in reserve for that */
+    struct store_change changes[1 + WRITE_COMPANIONS]; /* the object, then its companions */
+    size_t n_companions;
     struct task_step step;
     enum write_step last; /* what `step` ends it with */
     bool takes_names;     /* a CRD whose names were accepted in this attempt */
@@ -140,6 +144,13 @@ bool write_may_create(struct write *w);
 void write_track(struct write *w);
 /* What apply needs to know of the write. */
 struct managed_write write_managed(struct write *w);
+
+/* ---- Objects that are stored together with a Namespace (write_companions.c). ---- */
+
+/* Fills in list with the changes that belong to the transaction of w->next, in w->work; returns their number. A companion that exists
+ * is never changed: one that belongs to the same manager is stored again as it is, so that its revision moves and a deletion that
+ * was decided on before fails. */
+size_t write_companions(struct write *w, struct store_change *list);
 
 /* ---- CustomResourceDefinitions (write_crd.c). ---- */
 

@@ -251,7 +251,7 @@ static int check_binding(struct check *c)
         *c->status = status_not_found(c->arena, about(c, name));
         return ERR_NOT_FOUND;
     }
-    return holds(c, role->rules, &why) ? 0 : forbid(c, why);
+    return holds(c, role->rules, &why) && holds(c, w->pending, &why) ? 0 : forbid(c, why);
 }
 
 static int check_write(struct check *c)

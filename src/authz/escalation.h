@@ -11,7 +11,7 @@
  *             2 may escalate this role: pass                    2 only fields of garbage collection changed: pass
  *             3 only fields of garbage collection               3 may bind the role referred to: pass
  *               changed: pass                                   4 the role is missing: 404
- *             4 rules not all held: 403                         5 its rules not all held: 403
+ *             4 rules not all held: 403                         5 its rules or those pending not all held: 403
  *             5 has or had aggregation selectors and
  *               not everything held: 403
  *
@@ -29,6 +29,7 @@ struct escalation_write {
     str name;                /* of the path; empty for a POST, which names its object in the body */
     const struct json *object;
     const struct json *current; /* the stored object; NULL: there is none */
+    struct rules pending;       /* of a binding: what its role is about to grant and must be held, too */
 };
 
 /* 0: the write is no escalation. Otherwise *ret_status is set:

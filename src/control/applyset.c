@@ -33,7 +33,7 @@ static struct json *child(struct arena *a, struct json *metadata, str key, enum 
     return json_set(a, metadata, key, type == JSON_ARR ? json_arr() : json_obj());
 }
 
-static struct json render(struct arena *a, const struct applyset *set, const struct json *want)
+struct json applyset_render(struct arena *a, const struct applyset *set, const struct json *want)
 {
     struct json object = json_dup(a, want);
     struct json *metadata = meta_of(a, &object);
@@ -121,7 +121,7 @@ static struct applyset_step *add(struct planning *p, enum applyset_action action
 
 static void plan_existing(struct planning *p, const struct applyset_object *want, const struct json *have)
 {
-    struct json object = render(p->a, p->set, want->object);
+    struct json object = applyset_render(p->a, p->set, want->object);
     str text = objection(p->a, p->set, have);
     struct applyset_step *step;
     if (text.n) {
@@ -152,7 +152,7 @@ static void plan_want(struct planning *p, const struct applyset_object *want)
     else if (there)
         plan_existing(p, want, there->object);
     else
-        add(p, APPLYSET_CREATE, want)->object = render(p->a, p->set, want->object);
+        add(p, APPLYSET_CREATE, want)->object = applyset_render(p->a, p->set, want->object);
 }
 
 /* ---- Deletions. ---- */

@@ -61,5 +61,7 @@ struct applyset_plan applyset_plan(struct arena *a, const struct applyset *set, 
 /* Carries it out in order; stops at the first error. ret_done: how many steps went well; may be NULL. */
 int applyset_run(struct client *c, struct arena *a, const struct applyset *set, const struct applyset_plan *plan,
                  size_t *ret_done, struct err *err);
+/* A wanted object as the set applies it: with label, owner and hash. */
+struct json applyset_render(struct arena *a, const struct applyset *set, const struct json *want);
 /* Whether the server would change nothing if want were applied over have, see above. */
 bool applyset_is_equal(struct arena *a, const struct json *want, const struct json *have);

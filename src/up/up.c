@@ -13,6 +13,8 @@
 #include "cli/cli.h"
 #include "cli/term.h"
 #include "controllers/fleet_crds.h"
+#include "controllers/personas/personas.h"
+#include "controllers/personas/roles.h"
 #include "controllers/root_ca.h"
 #include "net/address.h"
 #include "net/http.h"
@@ -343,6 +345,9 @@ static int open_api(struct up *u, struct err *err)
         .shared = fleet_crds,
         .n_shared = u->options.no_controllers ? 0 : fleet_crds_n,
         .no_aggregation = u->options.no_controllers,
+        .companions = {.manager = S(PERSONAS_FIELD_MANAGER),
+                       .of_namespace = u->options.no_controllers ? NULL : personas_of_namespace,
+                       .rules_of = u->options.no_controllers ? NULL : persona_default_rules},
         .max_reads = u->options.max_reads,
         .max_writes = u->options.max_writes,
         .connections = server_stats,

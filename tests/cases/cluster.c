@@ -15,6 +15,8 @@
 #include "control/control.h"
 #include "controllers/controllers.h"
 #include "controllers/fleet_crds.h"
+#include "controllers/personas/personas.h"
+#include "controllers/personas/roles.h"
 #include "controllers/root_ca.h"
 #include "up/own.h"
 
@@ -152,6 +154,11 @@ static bool is_of_reeve(const char *controller)
     return false;
 }
 
+static bool is_embedded(const struct world *w)
+{
+    return case_find(w->c, NULL, S("remote")) == NULL;
+}
+
 static int open_server(struct world *w, struct err *err)
 {
     snprintf(w->dir, sizeof w->dir, "/tmp/cluster-cases-XXXXXX");
@@ -182,6 +189,9 @@ static int open_server(struct world *w, struct err *err)
         .n_own = own.n,
         .shared = fleet_crds,
         .n_shared = is_of_reeve(w->controller) ? fleet_crds_n : 0,
+        .companions = {.manager = S(PERSONAS_FIELD_MANAGER),
+                       .of_namespace = is_embedded(w) ? personas_of_namespace : NULL,
+                       .rules_of = is_embedded(w) ? persona_default_rules : NULL},
     };
     code = api_open(&options, ready, w, &w->api, err);
     if (code == 0 && (!wait_for(w, &w->is_ready) || w->has_failed))
@@ -230,7 +240,7 @@ static void start_controllers(struct world *w)
         .loop = w->loop,
         .clock = w->clock,
         .reader = add_reader(w),
-        .is_embedded = case_find(w->c, NULL, S("remote")) == NULL,
+        .is_embedded = is_embedded(w),
         .root_ca = w->root_ca,
     };
     for (size_t i = 0; i < controllers_count(); i++) {

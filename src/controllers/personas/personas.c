@@ -33,7 +33,7 @@ static const struct applyset set = {
     .label_key = S_INIT(LABEL_MANAGED_BY),
     .label_value = S_INIT(LABEL_MANAGER),
     .hash_key = S_INIT(ANNOTATION_APPLIED),
-    .field_manager = S_INIT("reeve-personas"),
+    .field_manager = S_INIT(PERSONAS_FIELD_MANAGER),
 };
 
 struct personas {
@@ -51,6 +51,19 @@ static bool has_personas(const struct json *namespace)
 {
     const struct json *label = json_get(object_labels(namespace), S(LABEL_MANAGED_ROLES));
     return json_is_str(label) && str_eq(json_text(label), S("true")) && !object_is_deleting(namespace);
+}
+
+size_t personas_of_namespace(struct arena *a, const struct json *was, const struct json *now, struct json **ret)
+{
+    if (!has_personas(now) || (was && has_personas(was)))
+        return 0;
+    struct json *list = ARENA_ARRAY(a, struct json, ROLES_IN_NAMESPACE);
+    for (size_t i = 0; i < ROLES_IN_NAMESPACE; i++) {
+        struct json role = persona_of_namespace(a, object_name(now), i);
+        list[i] = applyset_render(a, &set, &role);
+    }
+    *ret = list;
+    return ROLES_IN_NAMESPACE;
 }
 
 /* False: it was so before. */

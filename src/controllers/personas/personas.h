@@ -19,4 +19,10 @@
 
 #include "controllers/controllers.h"
 
+#define PERSONAS_FIELD_MANAGER "reeve-personas"
+
 extern const struct controller_row personas_row;
+
+/* The roles of a namespace that has personas from this write on, as the controller applies them; was is NULL for a create. 0: it
+ * has none, or had them before. A server that stores them in the transaction of the Namespace leaves the controller nothing to do. */
+size_t personas_of_namespace(struct arena *a, const struct json *was, const struct json *now, struct json **ret);

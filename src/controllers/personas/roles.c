@@ -21,6 +21,7 @@
 #define SEES_CRDS READ ":apiextensions.k8s.io:customresourcedefinitions"
 #define SEES_NAMESPACES READ "::namespaces"
 #define PREFIX "crossplane:ns:"
+#define DEFAULT_PREFIX "crossplane:package-manager:ns:default:"
 
 static const char *const role_names[ROLES_IN_NAMESPACE] = {"admin", "edit", "view"};
 
@@ -55,20 +56,20 @@ const struct persona_role persona_roles[] = {
                   READ STACKS "clusterstackinstalls,clusterstacks", SEES_CRDS, SEES_NAMESPACES},
     },
     {
-        .name = "crossplane:package-manager:ns:default:admin",
+        .name = DEFAULT_PREFIX "admin",
         .labels = {LABEL_TO_NAMESPACE "admin", LABEL_TO_ADMIN},
         .has_namespaces = true,
         .rules = {ALL PACKAGES "packageinstalls", READ PACKAGES "packages", ALL STACKS "stackinstalls",
                   READ STACKS "stacks", ALL "::configmaps,secrets"},
     },
     {
-        .name = "crossplane:package-manager:ns:default:edit",
+        .name = DEFAULT_PREFIX "edit",
         .labels = {LABEL_TO_NAMESPACE "edit"},
         .has_namespaces = true,
         .rules = {ALL PACKAGES "packageinstalls", ALL STACKS "stackinstalls", ALL "::configmaps,secrets"},
     },
     {
-        .name = "crossplane:package-manager:ns:default:view",
+        .name = DEFAULT_PREFIX "view",
         .labels = {LABEL_TO_NAMESPACE "view"},
         .has_namespaces = true,
         .rules = {READ PACKAGES "packageinstalls", READ STACKS "stackinstalls"},
@@ -112,12 +113,12 @@ static void add_selector(struct arena *a, struct json *role, struct json labels)
     json_add(a, role, S("aggregationRule"), rule);
 }
 
-static void add_rules(struct arena *a, struct json *role, const char *const *sources)
+static struct json rules_of(struct arena *a, const struct persona_role *role)
 {
     struct json rules = json_arr();
-    for (size_t i = 0; i < ROLES_RULES && sources[i]; i++)
-        json_push(a, &rules, bootstrap_rule(a, str_of(sources[i])));
-    json_add(a, role, S("rules"), rules);
+    for (size_t i = 0; i < ROLES_RULES && role->rules[i]; i++)
+        json_push(a, &rules, bootstrap_rule(a, str_of(role->rules[i])));
+    return rules;
 }
 
 struct json persona_role_object(struct arena *a, const struct persona_role *role, const str *namespaces, size_t n)
@@ -135,7 +136,7 @@ struct json persona_role_object(struct arena *a, const struct persona_role *role
         add_true(a, &selected, str_of(role->selects));
         add_selector(a, &object, selected);
     } else {
-        add_rules(a, &object, role->rules);
+        json_add(a, &object, S("rules"), rules_of(a, role));
     }
     return object;
 }
@@ -178,13 +179,31 @@ struct json persona_of_namespace(struct arena *a, str namespace, size_t i)
     return role;
 }
 
-str persona_namespace(str name)
+/* Both parts of "crossplane:ns:x:admin"; NULL: it is no such name. */
+static const char *split_name(str name, str *ret_namespace)
 {
-    str namespace, role;
-    if (!str_has_prefix(name, S(PREFIX)) || !str_cut(str_from(name, S(PREFIX).n), ':', &namespace, &role))
-        return (str){0};
+    str role;
+    if (!str_has_prefix(name, S(PREFIX)) || !str_cut(str_from(name, S(PREFIX).n), ':', ret_namespace, &role))
+        return NULL;
     for (size_t i = 0; i < ROLES_IN_NAMESPACE; i++)
         if (str_eq(role, str_of(role_names[i])))
-            return namespace;
-    return (str){0};
+            return role_names[i];
+    return NULL;
+}
+
+str persona_namespace(str name)
+{
+    str namespace;
+    return split_name(name, &namespace) ? namespace : (str){0};
+}
+
+struct json persona_default_rules(struct arena *a, str name)
+{
+    str namespace;
+    const char *role = split_name(name, &namespace);
+    str of_namespace = role ? str_fmt(a, DEFAULT_PREFIX "%s", role) : (str){0};
+    for (size_t i = 0; i < persona_roles_n; i++)
+        if (str_eq(of_namespace, str_of(persona_roles[i].name)))
+            return rules_of(a, &persona_roles[i]);
+    return json_null();
 }

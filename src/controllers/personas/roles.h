@@ -39,3 +39,6 @@ str persona_name(struct arena *a, str namespace, size_t i);
 struct json persona_of_namespace(struct arena *a, str namespace, size_t i);
 /* The namespace in such a name; empty: it is none. */
 str persona_namespace(str name);
+/* The rules of a role of a namespace, by its name, while no package is installed there: those of the default for it. null: the name is
+ * not of such a role. */
+struct json persona_default_rules(struct arena *a, str name);
