@@ -110,6 +110,7 @@ struct json package_describe(const struct inspection *s)
     add_containers(a, &containers, json_dig(&p->deployment, "spec.template.spec.initContainers"), true);
     add_containers(a, &containers, json_dig(&p->deployment, "spec.template.spec.containers"), false);
     json_add(a, &tree, S("containers"), containers);
+    planning_add_pod(a, &tree, &p->deployment);
     json_add(a, &tree, S("grants"), grants_of(a, &s->plan));
     json_add(a, &tree, S("findings"), findings_of(a, &s->plan.findings));
     json_add(a, &tree, S("warnings"), findings_of(a, &p->warnings));

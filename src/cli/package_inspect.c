@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/visible.h"
+#include "package/pod.h"
 
 static const char *const outputs[] = {"text", "json", "yaml", NULL};
 enum { TEXT, JSON, YAML };
@@ -154,13 +155,25 @@ static void print_containers(const struct inspection *s, const char *list, const
     }
 }
 
+static void print_facts(const struct inspection *s, const char *label, const str *list, size_t n)
+{
+    struct buf text = {.arena = s->arena};
+    for (size_t i = 0; i < n; i++)
+        buf_fmt(&text, "%s%.*s", i ? ", " : "", STR(list[i]));
+    say(s, label, buf_str(&text));
+}
+
 static void print_deployment(const struct inspection *s)
 {
+    struct pod_facts facts = package_describe_pod(s->arena, &s->source->package->deployment);
     if (json_is_null(&s->source->package->deployment))
         return;
     head(s, "Deployment");
     print_containers(s, "spec.template.spec.initContainers", "  First");
     print_containers(s, "spec.template.spec.containers", "  Container");
+    print_facts(s, "  Ports", facts.ports.p, facts.ports.n);
+    print_facts(s, "  Volumes", facts.volumes.p, facts.volumes.n);
+    print_facts(s, "  Unusual", facts.unusual.p, facts.unusual.n);
 }
 
 /* ---- Rights. ---- */

@@ -53,6 +53,8 @@ static void print_text(struct linting *l, const struct lint *lint)
         buf_add_str(&out, S(": "));
         if (f->is_warning)
             term_add(&out, &l->command.term, STYLE_WARN, S("warning: "));
+        else if (f->is_note)
+            term_add(&out, &l->command.term, STYLE_FAINT, S("note: "));
         cli_add_visibly(&out, f->message);
         buf_add_char(&out, '\n');
     }
@@ -64,6 +66,11 @@ static void print_text(struct linting *l, const struct lint *lint)
 
 /* ---- For programs. ---- */
 
+static str severity_of(const struct lint_finding *f)
+{
+    return f->is_note ? S("note") : f->is_warning ? S("warning") : S("error");
+}
+
 static struct json tree_of(struct linting *l, const struct lint *lint)
 {
     struct arena *a = &l->command.arena;
@@ -71,7 +78,7 @@ static struct json tree_of(struct linting *l, const struct lint *lint)
     vec_each(&lint->list, f)
     {
         struct json item = json_obj();
-        json_add(a, &item, S("severity"), json_str(f->is_warning ? S("warning") : S("error")));
+        json_add(a, &item, S("severity"), json_str(severity_of(f)));
         if (f->file.n)
             json_add(a, &item, S("file"), json_str(file_of(l, f->file)));
         document_add_text(a, &item, "reason", f->reason);

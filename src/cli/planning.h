@@ -184,3 +184,5 @@ void planning_add_wrapped(struct buf *b, const struct planning_lines *l, enum te
 
 void planning_print(struct buf *b, const struct planning *p);
 struct json planning_tree(const struct planning *p);
+/* In o: ports, volumes and unusual settings of a Deployment, which may be null. */
+void planning_add_pod(struct arena *a, struct json *o, const struct json *deployment);

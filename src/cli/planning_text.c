@@ -7,6 +7,7 @@
 #include "cli/help.h"
 #include "cli/visible.h"
 #include "object/object.h"
+#include "package/pod.h"
 #include "package/version.h"
 
 enum { CRDS_MAX = 24, PEOPLE_MAX = 12 };
@@ -294,22 +295,42 @@ static str image_now(const struct printing *s, const char *list, str name)
     return (str){0};
 }
 
+/* Without the digest: that of the package's own image is in the head of the plan. */
+static str short_image(str image)
+{
+    str name = image, digest;
+    str_cut(image, '@', &name, &digest);
+    return name;
+}
+
 static void print_images(struct printing *s, const char *list)
 {
     const struct json *containers = json_dig(&s->p->plan.deployment, list);
     json_each_item(containers, c)
     {
         str name = json_get_text(c, S("name")), image = json_get_text(c, S("image")), now = image_now(s, list, name);
+        bool is_same_tag = str_eq(short_image(now), short_image(image)); /* then the digests are shown */
         if (now.n && !str_eq(now, image))
-            say(s, 2, STYLE_PLAIN, "container %.*s: %.*s %s %.*s", STR(name), STR(now), arrow(s), STR(image));
+            say(s, 2, STYLE_PLAIN, "container %.*s: %.*s %s %.*s", STR(name), STR(is_same_tag ? now : short_image(now)),
+                arrow(s), STR(is_same_tag ? image : short_image(image)));
         else
-            say(s, 2, STYLE_PLAIN, "container %.*s: %.*s", STR(name), STR(image));
+            say(s, 2, STYLE_PLAIN, "container %.*s: %.*s", STR(name), STR(short_image(image)));
     }
+}
+
+static void print_facts(struct printing *s, enum term_style style, const char *what, const str *list, size_t n)
+{
+    struct buf text = {.arena = s->a};
+    for (size_t i = 0; i < n; i++)
+        buf_fmt(&text, "%s%.*s", i ? ", " : "", STR(list[i]));
+    if (n)
+        say(s, 2, style, "%s: %.*s", what, STR(buf_str(&text)));
 }
 
 static void print_deployment(struct printing *s)
 {
     const struct planning *p = s->p;
+    struct pod_facts facts = package_describe_pod(s->a, &p->plan.deployment);
     static const char *const words[] = {[CHANGE_ADDED] = "starts", [CHANGE_CHANGED] = "changes"};
     if (p->deployment_change == CHANGE_NONE)
         return;
@@ -323,6 +344,9 @@ static void print_deployment(struct printing *s)
         STR(object_name(&p->plan.deployment)), words[p->deployment_change]);
     print_images(s, "spec.template.spec.initContainers");
     print_images(s, "spec.template.spec.containers");
+    print_facts(s, STYLE_PLAIN, "ports", facts.ports.p, facts.ports.n);
+    print_facts(s, STYLE_PLAIN, "volumes", facts.volumes.p, facts.volumes.n);
+    print_facts(s, STYLE_WARN, "unusual", facts.unusual.p, facts.unusual.n);
     if (p->pass_full_deployment)
         say(s, 2, STYLE_WARN, "runs as ServiceAccount %.*s; all else as the package says", STR(p->asked.name));
     else

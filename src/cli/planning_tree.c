@@ -4,6 +4,7 @@
 
 #include "cli/document.h"
 #include "object/object.h"
+#include "package/pod.h"
 
 static void add_text(struct arena *a, struct json *obj, str key, str text)
 {
@@ -132,13 +133,34 @@ static struct json crds_tree(const struct planning *p)
     return list;
 }
 
+/* The digest of a directory that was not packed is not known. */
 static void push_images(const struct planning *p, struct json *list, const char *path)
 {
     const struct json *containers = json_dig(&p->plan.deployment, path);
+    bool is_digest_known = !p->source.is_directory || !p->images.is_quick;
     json_each_item(containers, c)
     {
-        json_push(p->a, list, json_str(json_get_text(c, S("image"))));
+        str image = json_get_text(c, S("image")), name = image, digest;
+        if (!is_digest_known)
+            str_cut(image, '@', &name, &digest);
+        json_push(p->a, list, json_str(name));
     }
+}
+
+static void add_facts(struct arena *a, struct json *o, const char *key, const str *facts, size_t n)
+{
+    struct json list = json_arr();
+    for (size_t i = 0; i < n; i++)
+        json_push(a, &list, json_str(facts[i]));
+    json_add(a, o, str_of(key), list);
+}
+
+void planning_add_pod(struct arena *a, struct json *o, const struct json *deployment)
+{
+    struct pod_facts f = package_describe_pod(a, deployment);
+    add_facts(a, o, "ports", f.ports.p, f.ports.n);
+    add_facts(a, o, "volumes", f.volumes.p, f.volumes.n);
+    add_facts(a, o, "unusual", f.unusual.p, f.unusual.n);
 }
 
 static struct json deployment_tree(const struct planning *p)
@@ -153,6 +175,7 @@ static struct json deployment_tree(const struct planning *p)
     add_text(p->a, &o, S("name"), object_name(object));
     add_word(p->a, &o, S("change"), planning_change_name(p->deployment_change));
     json_add(p->a, &o, S("images"), images);
+    planning_add_pod(p->a, &o, &p->plan.deployment);
     return o;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "package/lint.h"
 
+#include "package/fields.h"
 #include "package/plan.h"
+#include "package/pod.h"
 
 #include <stdlib.h>
 
@@ -103,6 +105,27 @@ static void check_description(const struct package *p, struct findings *f)
         findings_add(f, (str){0}, ".registry/icon.svg: is missing: people will see no icon");
 }
 
+static void add_notes(struct lint *l, const struct package *p, const char *what, const str *list, size_t n)
+{
+    struct buf b = {.arena = l->arena};
+    for (size_t i = 0; i < n; i++)
+        buf_fmt(&b, "%s%.*s", i ? ", " : "", STR(finding_shown(l->arena, list[i], FIELDS_SHOWN)));
+    if (n == 0)
+        return;
+    struct lint_finding f = place(p, str_fmt(l->arena, "Deployment: %s: %.*s", what, STR(buf_str(&b))));
+    f.is_note = true;
+    *vec_push(l->arena, &l->list) = f;
+}
+
+/* What people who install it are shown of its Deployment. */
+static void add_pod_notes(struct lint *l, const struct package *p)
+{
+    struct pod_facts f = package_describe_pod(l->arena, &p->deployment);
+    add_notes(l, p, "ports", f.ports.p, f.ports.n);
+    add_notes(l, p, "volumes", f.volumes.p, f.volumes.n);
+    add_notes(l, p, "unusual", f.unusual.p, f.unusual.n);
+}
+
 static void check_use(const struct package *p, struct findings *f)
 {
     if (p->n_crds == 0 && json_is_null(&p->deployment))
@@ -122,7 +145,7 @@ static int by_place(const void *l, const void *r)
     const struct lint_finding *a = l, *b = r;
     int order = str_cmp(a->file, b->file);
     if (order == 0)
-        order = a->is_warning - b->is_warning;
+        order = (a->is_warning + 2 * a->is_note) - (b->is_warning + 2 * b->is_note);
     return order ? order : str_cmp(a->message, b->message);
 }
 
@@ -137,7 +160,10 @@ void package_lint(struct arena *a, const struct package *p, struct lint *ret)
         check_description(p, &own);
     if (p->findings.list.n == 0)
         check_use(p, &own);
+    package_warn_of_pod(p, &own);
     add_all(ret, p, true, &own);
+    if (p->format != PACKAGE_FORMAT_XPKG) /* its Deployment is not the author's */
+        add_pod_notes(ret, p);
     if (ret->list.n)
         qsort(ret->list.p, ret->list.n, sizeof *ret->list.p, by_place);
 }

@@ -10,6 +10,7 @@
 
 struct lint_finding {
     bool is_warning; /* it can be installed all the same */
+    bool is_note;    /* nothing is wrong with it: ports, volumes and unusual settings of the Deployment. Not counted */
     str file;        /* as in ".registry/app.yaml"; empty: the package as a whole */
     str reason;      /* as of findings; empty for warnings */
     str message;     /* without the file */
@@ -17,7 +18,7 @@ struct lint_finding {
 
 struct lint {
     struct arena *arena;
-    VEC(struct lint_finding) list; /* by file, what is wrong before what is only a pity */
+    VEC(struct lint_finding) list; /* by file, errors, then warnings, then notes */
     size_t wrong, warnings;        /* how many there are of each, those that are not told included */
     size_t more;                   /* are not told: see FINDINGS_MAX */
 };

@@ -2,6 +2,7 @@
 #include "package/plan.h"
 
 #include "package/plan_parts.h"
+#include "package/pod.h"
 
 static void carry(struct findings *to, const struct findings *from)
 {
@@ -84,6 +85,8 @@ static void add_warnings(const struct plan_args *args, const struct plan_rights 
     warn_of_groups(args, warnings);
     if (args->options.pass_full_deployment && !json_is_null(&args->package->deployment))
         findings_add(warnings, (str){0}, "the Deployment may do on its node whatever install.yaml asks for");
+    else
+        package_warn_of_pod(args->package, warnings);
 }
 
 /* ---- The plan. ---- */

@@ -3,7 +3,9 @@
  * node, and where its images come from. */
 #include "package/plan_parts.h"
 
+#include "object/name.h"
 #include "oci/reference.h"
+#include "package/pod.h"
 
 struct json plan_account_of(struct arena *a, const struct plan_install *install)
 {
@@ -15,13 +17,23 @@ struct json plan_account_of(struct arena *a, const struct plan_install *install)
 
 /* ---- Containers. ---- */
 
-static struct json bare_security(struct arena *a)
+/* The package's own image by the digest that was checked: a tag may stand for another image by the time a node pulls it. */
+static str own_image(struct arena *a, const struct plan_args *args)
 {
-    struct json context = json_obj();
-    json_add(a, &context, S("allowPrivilegeEscalation"), json_bool(false));
-    json_add(a, &context, S("privileged"), json_bool(false));
-    json_add(a, &context, S("runAsNonRoot"), json_bool(true));
-    return context;
+    struct oci_reference ref;
+    struct err ignored;
+    str image = args->install->image, digest = args->package->digest;
+    if (digest.n == 0 || oci_reference_parse(image, &ref, &ignored) < 0 || ref.digest.n)
+        return image;
+    return str_fmt(a, "%.*s@%.*s", STR(image), STR(digest));
+}
+
+static bool is_own_image(const struct plan_args *args, str image)
+{
+    struct oci_reference mine, own;
+    struct err ignored;
+    return oci_reference_parse(image, &mine, &ignored) == 0 &&
+           oci_reference_parse(args->install->image, &own, &ignored) == 0 && oci_reference_same(&mine, &own);
 }
 
 static struct json container(struct arena *a, const struct plan_args *args, const struct json *author)
@@ -31,12 +43,15 @@ static struct json container(struct arena *a, const struct plan_args *args, cons
     if (!json_is_obj(&c))
         return c;
     str image = json_get_text(&c, S("image"));
-    image = image.n ? oci_reference_with_source(a, image, install->source) : install->image;
+    if (image.n)
+        image = oci_reference_with_source(a, image, install->source);
+    if (image.n == 0 || is_own_image(args, image))
+        image = own_image(a, args);
     json_set(a, &c, S("image"), json_str(image));
     if (install->pull_policy.n)
         json_set(a, &c, S("imagePullPolicy"), json_str(install->pull_policy));
     if (!args->options.pass_full_deployment)
-        json_set(a, &c, S("securityContext"), bare_security(a));
+        json_set(a, &c, S("securityContext"), package_container_security(a, json_get(author, S("securityContext"))));
     return c;
 }
 
@@ -75,17 +90,6 @@ static void add_pull_secrets(struct arena *a, const struct plan_install *install
     json_set(a, pod, S("imagePullSecrets"), list);
 }
 
-/* Volumes that belong to a group are the author's business, unless it is root's. */
-static struct json pod_security(struct arena *a, const struct json *author)
-{
-    struct json context = json_obj();
-    int64_t group;
-    json_add(a, &context, S("runAsNonRoot"), json_bool(true));
-    if (json_to_int(json_get(author, S("fsGroup")), &group) && group != 0)
-        json_add(a, &context, S("fsGroup"), json_int(group));
-    return context;
-}
-
 static struct json pod_spec(struct arena *a, const struct plan_args *args, const struct json *author)
 {
     struct json pod = json_is_obj(author) ? json_dup_top(a, author) : json_obj();
@@ -95,21 +99,51 @@ static struct json pod_spec(struct arena *a, const struct plan_args *args, const
     replace_containers(a, args, &pod, S("initContainers"));
     add_pull_secrets(a, args->install, &pod);
     if (!args->options.pass_full_deployment)
-        json_set(a, &pod, S("securityContext"), pod_security(a, json_get(author, S("securityContext"))));
+        json_set(a, &pod, S("securityContext"), package_pod_security(a, json_get(author, S("securityContext"))));
     return pod;
+}
+
+/* The author's that are kept: all of them with --insecure-pass-full-deployment. */
+static struct json kept_texts(struct arena *a, const struct plan_args *args, const struct json *author,
+                              bool (*keeps)(const struct package *, str))
+{
+    struct json kept = json_obj();
+    json_each_member(author, m)
+    {
+        if (args->options.pass_full_deployment || keeps(args->package, json_key(m)))
+            json_add(a, &kept, json_key(m), m->val);
+    }
+    return kept;
+}
+
+/* The recommended labels, with values that the author cannot choose: Services and policies of others select pods by them. What is
+ * too long or has other letters than a label is left out. */
+static void add_recommended(struct arena *a, const struct plan_args *args, struct json *labels)
+{
+    const struct {
+        str key, value;
+    } rows[] = {
+        {S("app.kubernetes.io/instance"), args->install->name},
+        {S(LABEL_MANAGED_BY), S(LABEL_MANAGER)},
+        {S("app.kubernetes.io/name"), args->package->name},
+        {S("app.kubernetes.io/version"), args->package->version},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (name_is(NAME_LABEL_VALUE, rows[i].value))
+            json_set(a, labels, rows[i].key, json_str(rows[i].value));
 }
 
 static struct json pod_template(struct arena *a, const struct plan_args *args, const struct json *author, str name)
 {
-    const struct json *labels = json_dig(author, "metadata.labels");
-    const struct json *annotations = json_dig(author, "metadata.annotations");
-    struct json template = json_obj(), metadata = json_obj(), own = json_obj();
-    if (json_is_obj(labels))
-        own = json_dup_top(a, labels);
-    json_set(a, &own, S("app"), json_str(name));
-    json_add(a, &metadata, S("labels"), own);
-    if (json_len(annotations))
-        json_add(a, &metadata, S("annotations"), *annotations);
+    struct json template = json_obj(), metadata = json_obj();
+    struct json labels = kept_texts(a, args, json_dig(author, "metadata.labels"), package_keeps_label);
+    struct json annotations = kept_texts(a, args, json_dig(author, "metadata.annotations"), package_keeps_annotation);
+    json_set(a, &labels, S("app"), json_str(name));
+    if (!args->options.pass_full_deployment)
+        add_recommended(a, args, &labels);
+    json_add(a, &metadata, S("labels"), labels);
+    if (json_len(&annotations))
+        json_add(a, &metadata, S("annotations"), annotations);
     json_add(a, &template, S("metadata"), metadata);
     json_add(a, &template, S("spec"), pod_spec(a, args, json_get(author, S("spec"))));
     return template;

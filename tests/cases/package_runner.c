@@ -318,9 +318,13 @@ static void expect_lint(struct round *r, const struct case_section *s)
     size_t wrong = lint.more, warnings = 0;
     vec_each(&lint.list, it)
     {
-        buf_fmt(&b, "%.*s%s%s%.*s\n", STR(it->file), it->file.n ? ": " : "", it->is_warning ? "warning: " : "",
+        buf_fmt(&b, "%.*s%s%s%.*s\n", STR(it->file), it->file.n ? ": " : "",
+                it->is_note      ? "note: "
+                : it->is_warning ? "warning: "
+                                 : "",
                 STR(it->message));
-        *(it->is_warning ? &warnings : &wrong) += 1;
+        if (!it->is_note)
+            *(it->is_warning ? &warnings : &wrong) += 1;
     }
     if (lint.wrong + lint.warnings != wrong + warnings)
         case_fail(r->file, s, "%zu and %zu were counted", lint.wrong, lint.warnings);

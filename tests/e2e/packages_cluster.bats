@@ -139,20 +139,22 @@ rbac.crossplane.io/aggregate-to-environment-admin=true' labels clusterrole "$ROL
 }
 
 @test "a Deployment in the namespace of the spec, for the pod that hosts the controllers" {
+    local digest
+    digest=$(look cpi provider -o jsonpath='{.status.resolvedPackage}')
     run -0 look deployment provider-controller -n crossplane-system -o json
     pod() { jq -ec ".spec.template.spec$1" <<<"$output"; }
     [ "$(pod .serviceAccountName)" = '"provider"' ]
-    [ "$(pod .containers[0].image)" = '"example/provider-gcp:1.0"' ]
+    [ "$(pod .containers[0].image)" = "\"example/provider-gcp:1.0@$digest\"" ]
     [ "$(pod .containers[0].command)" = '["/controller.sh"]' ]
     [ "$(jq -c .spec.selector.matchLabels <<<"$output")" = '{"app":"provider-controller"}' ]
-    [ "$(jq -c .spec.template.metadata.labels <<<"$output")" = '{"app":"provider-controller","tier":"infrastructure"}' ]
+    [ "$(jq -cS .spec.template.metadata.labels <<<"$output")" = '{"app":"provider-controller","app.kubernetes.io/instance":"provider","app.kubernetes.io/managed-by":"package-manager","app.kubernetes.io/name":"provider-gcp","app.kubernetes.io/version":"1.0","compute.gcp.example.org/tier":"infrastructure"}' ]
 }
 
-@test "its security contexts restrict root access; the fsGroup of the author is kept" {
+@test "its security contexts satisfy Pod Security restricted; the fsGroup of the author is kept" {
     run -0 look deployment provider-controller -n crossplane-system -o json
-    [ "$(jq -cS .spec.template.spec.securityContext <<<"$output")" = '{"fsGroup":65534,"runAsNonRoot":true}' ]
+    [ "$(jq -cS .spec.template.spec.securityContext <<<"$output")" = '{"fsGroup":65534,"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"}}' ]
     [ "$(jq -cS .spec.template.spec.containers[0].securityContext <<<"$output")" = \
-        '{"allowPrivilegeEscalation":false,"privileged":false,"runAsNonRoot":true}' ]
+        '{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]},"privileged":false,"runAsNonRoot":true}' ]
 }
 
 @test "its permissions to the allowed resources are across all namespaces, also those that come later" {

@@ -88,7 +88,7 @@ rbac.crossplane.io/aggregate-to-namespace-admin=true' labels clusterrole $ROLE:a
 
 @test "2. a Deployment in the same namespace as the package" {
     shows wordpress look deployment wordpress-controller -n app-a -o 'jsonpath={.spec.template.spec.serviceAccountName}'
-    shows wordpressinc/wordpress:1.1 look deployment wordpress-controller -n app-a -o 'jsonpath={.spec.template.spec.containers[0].image}'
+    shows "wordpressinc/wordpress:1.1@$(look pi wordpress -n app-a -o jsonpath='{.status.resolvedPackage}')" look deployment wordpress-controller -n app-a -o 'jsonpath={.spec.template.spec.containers[0].image}'
 }
 
 @test "3. the user creates a WordPressInstance in the same namespace" {
