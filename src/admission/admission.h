@@ -7,7 +7,7 @@
  *   mutate    namespace is there and stays ─► requester recorded ─► ServiceAccounts ─► priorities
  *             ─► rules of aggregated roles ─► sender of requests for certificates
  *   validate  owners may be blocked ─► signers may be approved and signed for ─► one default priority
- *             ─► permissions are approved by who may
+ *             ─► permissions and installs are approved by who may
  *
  * The first step stands there because Kubernetes asks for the namespace before it looks at the object. */
 #pragma once

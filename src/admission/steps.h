@@ -23,8 +23,9 @@ admission_step priority_classes_step;
  * may. */
 admission_step certificates_step;
 admission_step signers_step;
-/* approvals.c: a ClusterPermission is approved by those who may. */
+/* approvals.c: a ClusterPermission is approved by those who may, an install by those who hold what it needs. */
 admission_step approvals_step;
+admission_step install_approvals_step;
 /* aggregation.c: an aggregated ClusterRole has the rules that its selectors select. */
 admission_step aggregation_step;
 /* owners.c: who blocks the deletion of an owner must be able to unblock it. */

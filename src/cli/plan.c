@@ -146,7 +146,10 @@ static int make(struct planning *p, struct err *err)
         code = planning_meet_others(p, err);
     if (code < 0)
         return code;
-    plan_make(p->a, &(struct plan_args){p->source.package, &p->asked, &p->facts, {p->pass_full_deployment}}, &p->plan);
+    plan_make(
+        p->a,
+        &(struct plan_args){p->source.package, &p->asked, &p->facts, {.pass_full_deployment = p->pass_full_deployment}},
+        &p->plan);
     carry(&p->findings, &p->plan.findings);
     if (p->findings.list.n || !p->world.is_known)
         return 0;

@@ -152,7 +152,8 @@ static bool plan_running(struct planning *p, struct plan *ret)
     if (!running)
         return false;
     asked.image = p->running.reference;
-    plan_make(p->a, &(struct plan_args){running, &asked, &p->facts, {p->pass_full_deployment}}, ret);
+    plan_make(p->a, &(struct plan_args){running, &asked, &p->facts, {.pass_full_deployment = p->pass_full_deployment}},
+              ret);
     return ret->findings.list.n == 0;
 }
 
@@ -280,6 +281,8 @@ int planning_check_names(struct planning *p, struct err *err)
     int code = check_one(p, &p->plan.account, false, err);
     for (size_t i = 0; code == 0 && i < p->plan.n_roles; i++)
         code = check_one(p, &p->plan.roles[i], is_shared, err);
+    if (code == 0 && !json_is_null(&p->plan.cluster_role))
+        code = check_one(p, &p->plan.cluster_role, false, err);
     for (size_t i = 0; code == 0 && i < p->plan.n_bindings; i++)
         code = check_one(p, &p->plan.bindings[i], false, err);
     if (code == 0)

@@ -18,10 +18,11 @@ struct controller_env {
     struct client *client; /* acts with the rights of this row */
     struct client *reader; /* may list and watch: for informers, which controllers share */
     bool is_embedded;      /* the server is of this process: what it has answered holds for every request after that */
-    struct root_ca *root_ca;   /* what kube-root-ca.crt says; lives as long as control. NULL: nobody knows */
-    struct fetcher *fetcher;   /* of packages; lives as long as control. NULL: none can be installed */
-    bool pass_full_deployment; /* --insecure-pass-full-deployment */
-    bool requires_approval;    /* --require-approval */
+    struct root_ca *root_ca;          /* what kube-root-ca.crt says; lives as long as control. NULL: nobody knows */
+    struct fetcher *fetcher;          /* of packages; lives as long as control. NULL: none can be installed */
+    bool pass_full_deployment;        /* --insecure-pass-full-deployment */
+    bool requires_approval;           /* --require-approval */
+    bool allows_cluster_dependencies; /* --allow-cluster-dependencies */
 };
 
 enum { CONTROLLER_RIGHTS = 16 }; /* room for the longest list and a NULL */

@@ -102,6 +102,7 @@ static void add_objects(struct arena *a, const struct plan_args *args, const str
     plan->n_roles = roles.n;
     plan->bindings = bindings.p;
     plan->n_bindings = bindings.n;
+    plan->cluster_role = plan_cluster_role_of(a, args, rights);
     plan->account = plan_account_of(a, install);
     plan->deployment = plan_deployment_of(a, args);
 }
@@ -120,6 +121,15 @@ void plan_make(struct arena *a, const struct plan_args *args, struct plan *ret)
     add_objects(a, args, &rights, ret);
     add_grants(a, args, &rights, ret);
     add_warnings(args, &rights, &ret->warnings);
+}
+
+struct rules plan_cluster_access(const struct plan_install *install, const struct plan *plan)
+{
+    for (size_t i = 0; !install->is_cluster && i < plan->n_grants; i++) {
+        if (plan->grants[i].who == PLAN_CONTROLLER && plan->grants[i].is_cluster_wide)
+            return plan->grants[i].rules;
+    }
+    return (struct rules){0};
 }
 
 /* ---- A cluster that has nothing. ---- */

@@ -56,6 +56,8 @@ struct plan_facts {
 
 struct plan_options {
     bool pass_full_deployment; /* --insecure-pass-full-deployment */
+    /* Of a namespaced install: the cluster-wide access that it may have. NULL: all that its package needs. */
+    const struct rules *cluster_access;
 };
 
 /* ---- The plan. ---- */
@@ -78,6 +80,7 @@ struct plan {
     const struct json
         *roles; /* shared ClusterRoles, or the one role of a stack, with the label of this install's namespace */
     size_t n_roles;
+    struct json cluster_role; /* of a namespaced install alone: its cluster-wide access; null: none */
     struct json account;
     const struct json *bindings;
     size_t n_bindings;
@@ -98,6 +101,8 @@ struct plan_args {
 };
 
 void plan_make(struct arena *a, const struct plan_args *args, struct plan *ret);
+/* The cluster-wide access of the controller of a namespaced install: dependencies that are cluster-scoped. */
+struct rules plan_cluster_access(const struct plan_install *install, const struct plan *plan);
 /* Of the package alone: as on a cluster that has nothing, by an install of its own name in the one scope that it is for. */
 void plan_make_alone(struct arena *a, const struct package *p, struct plan *ret);
 

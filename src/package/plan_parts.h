@@ -37,6 +37,8 @@ struct plan_objects {
 /* The roles that installs of this version share, for these users; of a stack the one it has alone. */
 struct plan_objects plan_roles_of(struct arena *a, const struct plan_args *args, const struct plan_rights *rights,
                                   const struct plan_sharers *sharers);
+/* The ClusterRole that a namespaced install has alone, because its access is approved install by install. Null: none. */
+struct json plan_cluster_role_of(struct arena *a, const struct plan_args *args, const struct plan_rights *rights);
 struct plan_objects plan_bindings_of(struct arena *a, const struct plan_args *args, const struct plan_rights *rights);
 struct json plan_account_of(struct arena *a, const struct plan_install *install);
 /* Null: the package has none. */

@@ -67,6 +67,12 @@ static void add_owned(struct deriving *d, const struct crd_info *crd)
 
 /* ---- What it depends on. ---- */
 
+static bool is_allowed_cluster_wide(struct deriving *d, const struct rule *rule)
+{
+    const struct rules *allowed = d->args->options.cluster_access;
+    return !allowed || rules_cover(d->a, *allowed, (struct rules){rule, 1}, NULL);
+}
+
 /* A namespace's controller gets what has no namespace by a binding of its own, so that the other rights stay inside. */
 static void add_dependency(struct deriving *d, const struct plan_crd *crd)
 {
@@ -77,9 +83,12 @@ static void add_dependency(struct deriving *d, const struct plan_crd *crd)
         *vec_push(d->a, &d->unusable) = crd->name;
         return;
     }
-    rule_vec *rules = crd->is_cluster_scoped && !install->is_cluster ? &d->system_cluster : &d->system;
-    *vec_push(d->a, rules) = (struct rule){
+    struct rule rule = {
         .verbs = LIST(any_verb), .api_groups = one(d->a, crd->group), .resources = one(d->a, crd->plural)};
+    if (!crd->is_cluster_scoped || install->is_cluster)
+        *vec_push(d->a, &d->system) = rule;
+    else if (is_allowed_cluster_wide(d, &rule))
+        *vec_push(d->a, &d->system_cluster) = rule;
 }
 
 /* All of a group that is there. */

@@ -64,8 +64,6 @@ static struct plan_objects shared_roles(struct arena *a, const struct plan_args 
     const char *aggregate = args->install->is_cluster ? LABEL_TO_ENVIRONMENT : LABEL_TO_NAMESPACE;
     VEC(struct json) list = {0};
     *vec_push(a, &list) = shared_role(a, args, SYSTEM, (str){0}, sharers, rights->system);
-    if (rights->system_cluster.n)
-        *vec_push(a, &list) = shared_role(a, args, SYSTEM_CLUSTER, (str){0}, sharers, rights->system_cluster);
     for (int i = 0; i < PLAN_PERSONAS; i++) {
         struct json *made = vec_push(a, &list);
         *made = shared_role(a, args, persona_names[i], str_fmt(a, "%s%s", aggregate, persona_names[i]), sharers,
@@ -100,6 +98,21 @@ size_t plan_roles(struct arena *a, const struct plan_args *args, const struct pl
     struct plan_objects roles = plan_roles_of(a, args, &rights, sharers);
     *ret = roles.p;
     return roles.n;
+}
+
+/* "package:repo:name:version:system-cluster:namespace" */
+static str cluster_role_name(struct arena *a, const struct plan_args *args)
+{
+    const struct plan_install *install = args->install;
+    str prefix = plan_role_name(a, install->dialect, args->package, SYSTEM_CLUSTER);
+    return str_fmt(a, "%.*s:%.*s", STR(prefix), STR(install->namespace));
+}
+
+struct json plan_cluster_role_of(struct arena *a, const struct plan_args *args, const struct plan_rights *rights)
+{
+    if (!rights->system_cluster.n)
+        return json_null();
+    return role(a, S("ClusterRole"), plan_metadata(a, cluster_role_name(a, args), (str){0}), rights->system_cluster);
 }
 
 /* ---- Bindings of the controller's account. ---- */
@@ -141,10 +154,8 @@ struct plan_objects plan_bindings_of(struct arena *a, const struct plan_args *ar
     };
     *vec_push(a, &list) = bind(a, install, &b);
     if (rights->system_cluster.n) {
-        str wide = plan_role_name(a, install->dialect, args->package, SYSTEM_CLUSTER);
-        b = (struct binding){.name = str_fmt(a, "%.*s:%.*s", STR(wide), STR(install->namespace)),
-                             .role_kind = S("ClusterRole"),
-                             .role = wide};
+        str wide = cluster_role_name(a, args);
+        b = (struct binding){.name = wide, .role_kind = S("ClusterRole"), .role = wide};
         *vec_push(a, &list) = bind(a, install, &b);
     }
     return (struct plan_objects){list.p, list.n};

@@ -46,7 +46,8 @@ static int add_rows(struct up_controllers *c, struct err *err)
                                  .root_ca = c->options.root_ca,
                                  .fetcher = c->fetcher,
                                  .pass_full_deployment = c->options.packages->pass_full_deployment,
-                                 .requires_approval = c->options.requires_approval};
+                                 .requires_approval = c->options.requires_approval,
+                                 .allows_cluster_dependencies = c->options.allows_cluster_dependencies};
     while (c->n < controllers_count()) {
         const struct controller_row *row = controllers_row(c->n);
         env.client = c->clients[c->n++] =

@@ -18,9 +18,10 @@ struct up_controllers_options {
     struct random random;
     struct root_ca *root_ca; /* controllers/root_ca.h; lives as long */
     const struct package_sources *packages;
-    bool requires_approval; /* of ClusterPermissions */
-    str managed;            /* see managed.h; empty: no agent runs here */
-    str ca_pem;             /* of this server; lives as long */
+    bool requires_approval;           /* of ClusterPermissions */
+    bool allows_cluster_dependencies; /* of namespaced packages */
+    str managed;                      /* see managed.h; empty: no agent runs here */
+    str ca_pem;                       /* of this server; lives as long */
 };
 
 int up_controllers_start(const struct up_controllers_options *options, struct up_controllers **ret, struct err *err);

@@ -14,6 +14,7 @@ static int read_flags(struct arena *a, int argc, char **argv, struct up_options 
         {.name = "kubeconfig", .kind = FLAG_PATH, .into = &o->kubeconfig, .env = "REEVE_KUBECONFIG"},
         {.name = "managed", .kind = FLAG_NAME, .into = &o->managed},
         {.name = "no-controllers", .kind = FLAG_YES, .into = &o->no_controllers, .env = "REEVE_NO_CONTROLLERS"},
+        {.name = "allow-cluster-dependencies", .kind = FLAG_YES, .into = &o->allows_cluster_dependencies},
         {.name = "require-approval", .kind = FLAG_YES, .into = &o->requires_approval},
         {.name = "max-requests-inflight", .kind = FLAG_COUNT, .into = &o->max_reads},
         {.name = "max-mutating-requests-inflight", .kind = FLAG_COUNT, .into = &o->max_writes},

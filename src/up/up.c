@@ -277,6 +277,7 @@ static int start_controllers(struct up *u, struct err *err)
                                              .root_ca = u->root_ca,
                                              .packages = &u->options.packages,
                                              .requires_approval = u->options.requires_approval,
+                                             .allows_cluster_dependencies = u->options.allows_cluster_dependencies,
                                              .managed = u->options.managed,
                                              .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki))};
     return up_controllers_start(&options, &u->controllers, err);

@@ -315,6 +315,8 @@ static object_vec objects_of(struct world *w)
     object_vec list = {0};
     for (size_t i = 0; i < w->plan.n_roles; i++)
         *vec_push(w->a, &list) = w->plan.roles[i];
+    if (!json_is_null(&w->plan.cluster_role))
+        *vec_push(w->a, &list) = w->plan.cluster_role;
     if (!json_is_null(&w->plan.account))
         *vec_push(w->a, &list) = w->plan.account;
     for (size_t i = 0; i < w->plan.n_bindings; i++)

@@ -109,6 +109,14 @@ cluster_install() { IN='' install_of ClusterPackageInstall "$@" | kubectl create
 # namespace_install NAMESPACE NAME REFERENCE [LINE OF SPEC]...
 namespace_install() { IN=$1 install_of PackageInstall "${@:2}" | kubectl create -f -; }
 
+# approve_pending KIND NAME [FLAG...]: as an administrator, where nobody records who asked for an install; else there is nothing to do.
+approve_pending() {
+    local id
+    eventually holds '.status.pendingApproval != null or any(.status.conditions[]?; .type == "Ready" and .status == "True")' "$@"
+    id=$(field .status.pendingApproval.id "$@")
+    [ -z "$id" ] || kubectl annotate "$@" "packages.crossplane.io/approved=$id" --overwrite
+}
+
 # holds FILTER KIND NAME [FLAG...]: the jq filter says true of the object. (jq -e is content with nothing at all.)
 holds() { [ "$(look "${@:2}" -o json | jq "$1")" = true ]; }
 

@@ -257,18 +257,19 @@ wordpressinstances/status.wordpress.example.org *' rules $WP:1.0:system
     APP='version: "1.0"
 dependsOn: [{crd: cloudsqlinstanceclasses.database.gcp.example.org}, {crd: networks.compute.gcp.example.org}]' made_up acme/chooser:1.0 Namespaced
     namespace_install two chooser acme/chooser:1.0
+    approve_pending pi chooser -n two
     installed pi chooser -n two
     local chooser
     chooser=$(account two chooser)
-    shows 'cloudsqlinstanceclasses.database.gcp.example.org *' rules package:acme:chooser:1.0:system-cluster
-    shows package:acme:chooser:1.0:system-cluster look clusterrolebinding package:acme:chooser:1.0:system-cluster:two -o 'jsonpath={.roleRef.name}'
+    shows 'cloudsqlinstanceclasses.database.gcp.example.org *' rules package:acme:chooser:1.0:system-cluster:two
+    shows package:acme:chooser:1.0:system-cluster:two look clusterrolebinding package:acme:chooser:1.0:system-cluster:two -o 'jsonpath={.roleRef.name}'
     eventually may "$chooser" list cloudsqlinstanceclasses.database.gcp.example.org
     may "$chooser" list networks.compute.gcp.example.org two
     may_not "$chooser" list networks.compute.gcp.example.org one
     may_not "$chooser" list secrets
     uninstall pi chooser -n two
     is_gone clusterrolebinding package:acme:chooser:1.0:system-cluster:two
-    is_gone clusterrole package:acme:chooser:1.0:system-cluster
+    is_gone clusterrole package:acme:chooser:1.0:system-cluster:two
     may_not "$chooser" list cloudsqlinstanceclasses.database.gcp.example.org
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllers/installs/accept.h"
 
+#include "controllers/installs/needs.h"
 #include "controllers/installs/status.h"
 #include "object/object.h"
 #include "package/family.h"
@@ -322,6 +323,17 @@ static int hold(struct visit *v, const struct package *p, const struct plan *pla
     return 0;
 }
 
+/* Before anything is accepted: what this install needs is approved, or its requester holds it. */
+static int check_approval(struct visit *v, const struct package *p, struct findings *findings, struct err *err)
+{
+    bool is_given;
+    str why = {0};
+    int code = v->is_kept ? 0 : needs_decide(v, p, &is_given, &why, err);
+    if (code == 0 && why.n)
+        findings_add(findings, S("ApprovalRequired"), "%.*s", STR(why));
+    return code;
+}
+
 /* Whether it gets along with those that are there. Under the lock, but for the time that reading CRDs takes. */
 static int decide(struct visit *v, const struct package *p, str label, struct findings *findings, bool *ret,
                   struct err *err)
@@ -332,7 +344,8 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
     check_accepted(v, p, label, findings);
     if (findings->list.n)
         return 0;
-    if (!is_held(v, label, p)) {
+    bool is_new = !is_held(v, label, p);
+    if (is_new) {
         if (!begin(v, label, &others, &waits_for)) {
             v->r->again_ns = (waits_for.n ? 500 : 20) * millisecond;
             if (waits_for.n && !condition_is(&v->install, S("Installed"), S("True")))
@@ -340,12 +353,21 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
                            str_fmt(v->a, "%.*s has the same package and could not be read yet", STR(waits_for)));
             return 0;
         }
-        installs_unlock(v->s);
-        int code = family_check(v->a, p, others.p, others.n, findings, err);
-        installs_lock(v->s);
+    }
+    installs_unlock(v->s);
+    int code = is_new ? family_check(v->a, p, others.p, others.n, findings, err) : 0;
+    if (code == 0 && !findings->list.n)
+        code = check_approval(v, p, findings, err);
+    installs_lock(v->s);
+    if (is_new)
         end(v, label, &others);
-        if (code < 0 || findings->list.n)
-            return code;
+    else
+        check_accepted(v, p, label, findings); /* again: the lock was released */
+    if (code < 0 || findings->list.n)
+        return code;
+    if (!is_new && !is_held(v, label, p)) {
+        v->r->again_ns = 20 * millisecond; /* who held it has left meanwhile */
+        return 0;
     }
     reserve(v, label, p);
     *ret = true;

@@ -84,6 +84,7 @@ struct installs {
     struct client *client;
     struct clock clock;
     bool is_embedded;
+    bool allows_cluster_dependencies; /* --allow-cluster-dependencies */
     struct fetcher *fetcher;
     struct plan_options options;
     struct recorder *recorder;
@@ -170,6 +171,12 @@ int installs_visit(void *ctx, struct reconcile *r, struct err *err);
 
 struct status_report;
 
+/* Something that only a user who holds this access, cluster-wide, may bring about; see needs.h. */
+struct need {
+    str text;
+    struct rules access;
+};
+
 struct visit {
     struct installs *s;
     const struct lane *lane;
@@ -178,6 +185,8 @@ struct visit {
     struct json install; /* as the cache has it */
     struct plan_install asked;
     bool is_fallback; /* at work is what is installed, because what is asked for was refused */
+    bool is_kept; /* at work is what status says is installed: it keeps what it was given, and needs no new approval */
+    VEC(struct need) needs; /* of what is at work */
     struct status_report *report;
 };
 
@@ -203,6 +212,8 @@ struct own_work {
 
 int own_plan(struct visit *v, const struct json *record, const struct plan *plan, struct own_work *ret,
              struct err *err);
+/* Deletes bindings that name another role than they should. */
+int own_unbind(struct visit *v, const struct json *record, const struct plan *plan, struct err *err);
 /* Whether somebody else's objects have the names of what would be written: a finding for each. */
 int own_check(struct visit *v, const struct plan *plan, str label, struct findings *findings, struct err *err);
 /* Steps [from, to). */

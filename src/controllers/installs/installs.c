@@ -237,6 +237,7 @@ static int add(const struct controller_env *env, struct err *err)
     s->is_embedded = env->is_embedded;
     s->fetcher = env->fetcher;
     s->options.pass_full_deployment = env->pass_full_deployment;
+    s->allows_cluster_dependencies = env->allows_cluster_dependencies;
     s->crds = crd_table_new();
     s->recorder = recorder_new(&(struct recorder_options){env->loop, env->client, env->clock, S("reeve-packages")});
     control_own(env->control, s, discard);

@@ -100,6 +100,8 @@ int own_plan(struct visit *v, const struct json *record, const struct plan *plan
     objects wants = {0}, have = {0};
     for (size_t i = 0; v->lane->dialect->has_own_role && i < plan->n_roles; i++)
         want(v, &wants, &plan->roles[i]);
+    if (!json_is_null(&plan->cluster_role))
+        want(v, &wants, &plan->cluster_role);
     want(v, &wants, &plan->account);
     for (size_t i = 0; i < plan->n_bindings; i++)
         want(v, &wants, &plan->bindings[i]);
@@ -119,6 +121,28 @@ int own_plan(struct visit *v, const struct json *record, const struct plan *plan
     for (size_t i = 0; i < ret->plan.n; i++) {
         if (ret->plan.p[i].action == APPLYSET_CONFLICT && ret->conflict.n == 0)
             ret->conflict = ret->plan.p[i].text;
+    }
+    return 0;
+}
+
+/* The role of a binding cannot be changed: one of ours that names another role (releases before shared the cluster-wide one) is
+ * deleted, and made anew when its deletion was seen. */
+int own_unbind(struct visit *v, const struct json *record, const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < plan->n_bindings; i++) {
+        const struct json *want = &plan->bindings[i];
+        enum own_kind kind = kind_of(want);
+        struct json have;
+        struct client_ref ref = {
+            .resource = &own_resources[kind], .namespace = object_namespace(want), .name = object_name(want)};
+        if (!informer_read(v->s->own[kind], v->a, ref.namespace, ref.name, &have) || object_is_deleting(&have) ||
+            !str_eq(object_label(&have, S(LABEL_RECORD)), object_uid(record)) ||
+            json_equal(json_get(&have, S("roleRef")), json_get(want, S("roleRef"))))
+            continue;
+        struct client_delete_options options = {.uid = object_uid(&have)};
+        int code = client_delete(v->r->client, v->a, &ref, &options, NULL, err);
+        if (code < 0 && code != ERR_NOT_FOUND)
+            return err_wrap(err, "delete %.*s %.*s", STR(object_kind(want)), STR(ref.name));
     }
     return 0;
 }

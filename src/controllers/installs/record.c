@@ -80,6 +80,7 @@ static struct json render_inventory(struct arena *a, const struct plan *plan)
     struct json list = json_arr();
     for (size_t i = 0; i < plan->n_roles; i++)
         add_part(a, &list, &plan->roles[i]);
+    add_part(a, &list, &plan->cluster_role);
     add_part(a, &list, &plan->account);
     for (size_t i = 0; i < plan->n_bindings; i++)
         add_part(a, &list, &plan->bindings[i]);

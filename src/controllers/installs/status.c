@@ -45,6 +45,8 @@ static struct condition ready_of(const struct json *conditions, const struct sta
                 .type = S("Ready"), .status = S("False"), .reason = S("Pending"), .message = S("")};
     } else if (str_eq(json_get_text(list[STATUS_HEALTHY], S("status")), S("False"))) {
         bad = list[STATUS_HEALTHY];
+    } else if (str_eq(json_get_text(list[STATUS_SYNCED], S("reason")), S("ApprovalRequired"))) {
+        bad = list[STATUS_SYNCED]; /* it runs without access that its package needs */
     }
     if (bad)
         return (struct condition){.type = S("Ready"),
@@ -93,6 +95,14 @@ static struct json reference_to(struct arena *a, const struct json *object)
     return ref;
 }
 
+static void set_member(struct arena *a, struct json *status, str key, struct json value)
+{
+    if (json_is_null(&value))
+        json_remove(status, key);
+    else
+        json_set(a, status, key, value);
+}
+
 static struct json next_status(struct visit *v, const struct status_report *r)
 {
     struct arena *a = v->a;
@@ -104,6 +114,10 @@ static struct json next_status(struct visit *v, const struct status_report *r)
         set_installed(a, &status, r);
     if (!json_is_null(&r->record))
         json_set(a, &status, S("packageRecord"), reference_to(a, &r->record));
+    if (r->has_approval) {
+        set_member(a, &status, S("approval"), r->approval);
+        set_member(a, &status, S("pendingApproval"), r->pending);
+    }
     if (r->has_counts) {
         struct json counts = json_obj();
         json_add(a, &counts, S("wanted"), json_int((int64_t)r->wanted));

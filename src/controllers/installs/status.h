@@ -22,8 +22,10 @@ struct status_report {
     str why_message;
     /* What is installed; package empty: leave these as they are. */
     str package, digest, version;
-    str old_package, old_digest; /* while an upgrade is under way */
-    struct json record;          /* null: leave it as it is */
+    str old_package, old_digest;   /* while an upgrade is under way */
+    struct json record;            /* null: leave it as it is */
+    bool has_approval;             /* else both are left as they are */
+    struct json approval, pending; /* see needs.h; null: none */
     bool has_counts;
     size_t wanted, established;
 };

@@ -7,9 +7,11 @@
 #include "control/applyset.h"
 #include "controllers/installs/accept.h"
 #include "controllers/installs/inside.h"
+#include "controllers/installs/needs.h"
 #include "controllers/installs/status.h"
 #include "object/object.h"
 #include "oci/reference.h"
+#include "package/rival.h"
 
 static const int64_t millisecond = INT64_C(1000000);
 static const int64_t recheck = INT64_C(15000000000); /* of what was refused: whoever is in its way may go */
@@ -88,7 +90,7 @@ static int keep_own(struct visit *v, const struct plan *plan, const struct json 
     bool is_in_force = true;
     *ret_done = false;
     int code = need_namespace(v, err);
-    if (code < 0 || (code = own_plan(v, record, plan, &work, err)) < 0)
+    if (code < 0 || (code = own_unbind(v, record, plan, err)) < 0 || (code = own_plan(v, record, plan, &work, err)) < 0)
         return code;
     if (work.conflict.n) {
         status_refuse(v->report, S("Conflict"), work.conflict);
@@ -194,23 +196,57 @@ static void say_refused(struct visit *v, const struct findings *findings)
     status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, v->report->words[STATUS_SYNCED].reason, text);
 }
 
+static bool is_installed(struct visit *v, const struct package *p)
+{
+    const struct json *status = json_get(&v->install, S("status"));
+    str installed = json_get_text(status, S("installedPackage"));
+    return installed.n && str_eq(json_get_text(status, S("resolvedPackage")), p->digest) &&
+           str_eq(json_get_text(status, S("version")), p->version) && str_eq(rival_family(v->a, installed), p->family);
+}
+
+/* What is installed goes on without the access that is not approved. */
+static int withhold_access(struct visit *v, const struct plan_args *args, struct plan *plan, str *ret_why,
+                           struct err *err)
+{
+    bool is_given = !v->needs.n;
+    struct plan_args limited = *args;
+    int code = v->is_fallback ? 0 : needs_decide(v, args->package, &is_given, ret_why, err);
+    if (code < 0 || is_given || v->s->allows_cluster_dependencies)
+        return code;
+    struct rules given = needs_given(v);
+    limited.options.cluster_access = &given;
+    plan_make(v->a, &limited, plan);
+    return 0;
+}
+
 /* Tries to install p. False: it was refused, and findings say why. */
 static int try(struct visit *v, const struct package *p, struct findings *findings, struct err *err)
 {
     struct plan plan;
     struct plan_facts facts = accept_facts(v->s);
-    plan_make(v->a, &(struct plan_args){p, &v->asked, &facts, v->s->options}, &plan);
+    struct plan_args args = {p, &v->asked, &facts, v->s->options};
+    str awaited = {0};
+    plan_make(v->a, &args, &plan);
     vec_each(&plan.findings.list, f)
     {
         *vec_push(v->a, &findings->list) = *f;
     }
     if (findings->list.n)
         return 0;
+    v->needs.n = 0;
+    v->is_kept = v->is_fallback || is_installed(v, p);
+    needs_add_plan(v, &plan);
+    int code = v->is_kept ? withhold_access(v, &args, &plan, &awaited, err) : 0;
     struct accepted accepted = {0};
-    int code = accept_package(v, p, &plan, findings, &accepted, err);
+    if (code == 0)
+        code = accept_package(v, p, &plan, findings, &accepted, err);
     if (code == 0 && accepted.is_accepted)
         code = go_on(v, &accepted, &plan, err);
     accept_release(&accepted);
+    if (awaited.n && v->report->words[STATUS_SYNCED].value == STATUS_TRUE) {
+        status_refuse(v->report, S("ApprovalRequired"), awaited);
+        v->r->again_ns = recheck; /* the requester may get that access */
+    }
     return code;
 }
 

@@ -13,7 +13,7 @@
  *
  * "Everywhere" because namespaces of a managed cluster are not those of the hub that have the same names. Once found harmless it
  * stays so until its spec changes, even if its requester loses rights: as with any binding in Kubernetes. */
-#include "base/map.h"
+#include "controllers/access.h"
 #include "controllers/permissions/inside.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
@@ -21,76 +21,7 @@
 
 #define RBAC "rbac.authorization.k8s.io"
 
-enum {
-    QUESTIONS = 512, /* of one permission; more than that has to be approved */
-    AT_ONCE = 64,
-};
-
-struct requester {
-    str name;
-    struct json groups;
-    str uid;
-};
-
-/* One thing that must be allowed; empty texts are left out. Of a URL: verb and path. */
-struct demand {
-    str verb, group, resource, subresource, name, path;
-};
-
-struct demands {
-    struct arena *a;
-    struct map known; /* text → anything */
-    VEC(struct demand) list;
-    bool is_too_much;
-};
-
 /* ---- What is asked. ---- */
-
-static void need(struct demands *d, struct demand one)
-{
-    str text = str_fmt(d->a, "%.*s\n%.*s\n%.*s\n%.*s\n%.*s\n%.*s", STR(one.verb), STR(one.group), STR(one.resource),
-                       STR(one.subresource), STR(one.name), STR(one.path));
-    if (d->is_too_much || map_set(&d->known, text, d))
-        return;
-    d->is_too_much = d->list.n == QUESTIONS;
-    if (!d->is_too_much)
-        *vec_push(d->a, &d->list) = one;
-}
-
-static void need_names(struct demands *d, const struct json *names, struct demand one)
-{
-    if (json_len(names) == 0)
-        need(d, one);
-    json_each_item(names, name)
-    {
-        one.name = json_text(name);
-        need(d, one);
-    }
-}
-
-/* Every verb on every resource of every group, one by one; a star is asked for as such, and only a star grants it. */
-static void need_rule(struct demands *d, const struct json *rule)
-{
-    const struct json *verbs = json_get(rule, S("verbs")), *groups = json_get(rule, S("apiGroups")),
-                      *resources = json_get(rule, S("resources")), *urls = json_get(rule, S("nonResourceURLs")),
-                      *names = json_get(rule, S("resourceNames"));
-    json_each_item(verbs, verb)
-    {
-        json_each_item(urls, url) need(d, (struct demand){.verb = json_text(verb), .path = json_text(url)});
-        json_each_item(groups, group)
-        {
-            json_each_item(resources, resource)
-            {
-                struct demand one = {
-                    .verb = json_text(verb), .group = json_text(group), .resource = json_text(resource)};
-                str_cut(json_text(resource), '/', &one.resource, &one.subresource);
-                if (d->is_too_much)
-                    return;
-                need_names(d, names, one);
-            }
-        }
-    }
-}
 
 static str plural_of(str kind)
 {
@@ -120,7 +51,7 @@ struct gathering {
     struct permissions *all;
     struct arena *a;
     struct map delivered; /* roles that come with the permission, and are no others' */
-    struct demands rules, binds;
+    struct access_demands rules, binds;
 };
 
 /* A ClusterRole that the hub has, the managed cluster may have as well: cluster-admin is everywhere. The agent leaves it as it is,
@@ -141,7 +72,7 @@ static void gather_role(void *ctx, const struct json *m)
         return;
     if (!is_known(g, m))
         map_set(&g->delivered, role_key(g->a, object_kind(m), object_namespace(m), object_name(m)), g);
-    json_each_item(rules, rule) need_rule(&g->rules, rule);
+    json_each_item(rules, rule) access_need_rule(&g->rules, rule);
 }
 
 static void gather_binding(void *ctx, const struct json *m)
@@ -151,87 +82,17 @@ static void gather_binding(void *ctx, const struct json *m)
     str kind = json_get_text(ref, S("kind")), name = json_get_text(ref, S("name"));
     if (is_role(m) || map_get(&g->delivered, role_key(g->a, kind, object_namespace(m), name)))
         return;
-    need(&g->binds, (struct demand){.verb = S("bind"), .group = S(RBAC), .resource = plural_of(kind), .name = name});
-}
-
-/* ---- Asking. ---- */
-
-static void add_text(struct arena *a, struct json *obj, str key, str text)
-{
-    if (text.n)
-        json_add(a, obj, key, json_str(text));
-}
-
-static str review_of(struct arena *a, const struct requester *who, const struct demand *d)
-{
-    struct json review = json_obj(), spec = json_obj(), what = json_obj();
-    struct buf text = {.arena = a};
-    add_text(a, &what, S("verb"), d->verb);
-    add_text(a, &what, S("path"), d->path);
-    add_text(a, &what, S("group"), d->group);
-    add_text(a, &what, S("resource"), d->resource);
-    add_text(a, &what, S("subresource"), d->subresource);
-    add_text(a, &what, S("name"), d->name);
-    json_add(a, &spec, S("user"), json_str(who->name));
-    json_add(a, &spec, S("groups"), who->groups);
-    add_text(a, &spec, S("uid"), who->uid);
-    json_add(a, &spec, d->path.n ? S("nonResourceAttributes") : S("resourceAttributes"), what);
-    json_add(a, &review, S("apiVersion"), json_str(S("authorization.k8s.io/v1")));
-    json_add(a, &review, S("kind"), json_str(S("SubjectAccessReview")));
-    json_add(a, &review, S("spec"), spec);
-    json_encode(&text, &review, 0);
-    return buf_str(&text);
-}
-
-/* The first of them that is not allowed; NULL: all are. */
-static int ask(struct visit *v, const struct requester *who, const struct demand *list, size_t n,
-               const struct demand **ret, struct err *err)
-{
-    struct client_question questions[AT_ONCE];
-    *ret = NULL;
-    for (size_t from = 0; from < n && !*ret; from += AT_ONCE) {
-        size_t k = n - from < AT_ONCE ? n - from : AT_ONCE;
-        for (size_t i = 0; i < k; i++)
-            questions[i] =
-                (struct client_question){.request = {.method = S("POST"),
-                                                     .target = S("/apis/authorization.k8s.io/v1/subjectaccessreviews"),
-                                                     .body = review_of(v->a, who, &list[from + i])}};
-        client_raw_all(v->r->client, v->a, questions, k);
-        for (size_t i = 0; i < k; i++) {
-            if (questions[i].code < 0) {
-                *err = questions[i].err;
-                return err_wrap(err, "ask what %.*s may do", STR(who->name));
-            }
-            if (!*ret && !json_true(json_dig(&questions[i].ret, "status.allowed")))
-                *ret = &list[from + i];
-        }
-    }
-    return 0;
+    access_need(&g->binds,
+                (struct access_demand){.verb = S("bind"), .group = S(RBAC), .resource = plural_of(kind), .name = name});
 }
 
 /* ---- Deciding. ---- */
 
-/* {"user":"jane","uid":"…","groups":["dev"]}, as the server wrote it. */
-static bool read_requester(struct visit *v, struct requester *ret)
+/* As the server of this process wrote it. */
+static bool read_requester(struct visit *v, struct access_subject *ret)
 {
-    struct json note;
-    str text = object_annotation(&v->permission, S(FLEET_ANNOTATION_REQUESTER));
-    if (!v->all->trusts_stamp || json_decode(v->a, text, NULL, NULL, &note, NULL) < 0)
-        return false;
-    const struct json *groups = json_get(&note, S("groups"));
-    *ret = (struct requester){.name = json_get_text(&note, S("user")),
-                              .groups = json_is_arr(groups) ? *groups : json_arr(),
-                              .uid = json_get_text(&note, S("uid"))};
-    return ret->name.n > 0;
-}
-
-static str describe(struct arena *a, const struct demand *d)
-{
-    if (d->path.n)
-        return str_fmt(a, "%.*s %.*s", STR(d->verb), STR(d->path));
-    return str_fmt(a, "%.*s %.*s%s%.*s%s%.*s%s%.*s everywhere", STR(d->verb), STR(d->resource),
-                   d->subresource.n ? "/" : "", STR(d->subresource), d->group.n ? "." : "", STR(d->group),
-                   d->name.n ? " " : "", STR(d->name));
+    return v->all->trusts_stamp &&
+           access_subject_read(v->a, object_annotation(&v->permission, S(FLEET_ANNOTATION_REQUESTER)), ret);
 }
 
 static void await(struct visit *v, str why, struct approval *ret)
@@ -244,40 +105,42 @@ static void await(struct visit *v, str why, struct approval *ret)
         STR(why), STR(v->r->namespace), STR(v->r->name), (long long)object_generation(&v->permission));
 }
 
-static str harmless_text(struct arena *a, const struct requester *who)
+static str harmless_text(struct arena *a, const struct access_subject *who)
 {
     return str_fmt(a, "%.*s holds what it grants", STR(who->name));
 }
 
 /* What is missing; NULL: nothing is. */
-static int find_missing(struct visit *v, const struct requester *who, struct gathering *g, const struct demand **ret,
-                        struct err *err)
+static int find_missing(struct visit *v, const struct access_subject *who, struct gathering *g,
+                        const struct access_demand **ret, struct err *err)
 {
-    static const struct demand strong[] = {
+    static const struct access_demand strong[] = {
         {.verb = S_INIT("escalate"), .group = S_INIT(RBAC), .resource = S_INIT("clusterroles")},
         {.verb = S_INIT("escalate"), .group = S_INIT(RBAC), .resource = S_INIT("roles")},
     };
     int code = 0;
     *ret = NULL;
     if (g->rules.list.n || g->rules.is_too_much) {
-        code = ask(v, who, strong, sizeof strong / sizeof *strong, ret, err);
+        code = access_find_missing(v->r->client, v->a, who, strong, sizeof strong / sizeof *strong, ret, err);
         if (code == 0 && *ret && !g->rules.is_too_much)
-            code = ask(v, who, g->rules.list.p, g->rules.list.n, ret, err);
+            code = access_find_missing(v->r->client, v->a, who, g->rules.list.p, g->rules.list.n, ret, err);
     }
     if (code == 0 && !*ret)
-        code = ask(v, who, g->binds.list.p, g->binds.list.n, ret, err);
+        code = access_find_missing(v->r->client, v->a, who, g->binds.list.p, g->binds.list.n, ret, err);
     return code;
 }
 
-static int decide(struct visit *v, const struct requester *who, struct gathering *g, struct approval *ret,
+static int decide(struct visit *v, const struct access_subject *who, struct gathering *g, struct approval *ret,
                   struct err *err)
 {
-    const struct demand *missing;
+    const struct access_demand *missing;
     int code = find_missing(v, who, g, &missing, err);
     if (code < 0)
         return code;
     if (missing)
-        await(v, str_fmt(v->a, "%.*s may not %.*s, and so not grant it", STR(who->name), STR(describe(v->a, missing))),
+        await(v,
+              str_fmt(v->a, "%.*s may not %.*s%s, and so not grant it", STR(who->name),
+                      STR(access_describe(v->a, missing)), missing->path.n ? "" : " everywhere"),
               ret);
     else if (g->binds.is_too_much)
         await(v, S("it binds too many roles for each to be checked"), ret);
@@ -315,7 +178,7 @@ static void keep_verdict(struct visit *v, struct approval *ret)
     ret->text = json_get_text(c, S("message"));
 }
 
-static int check(struct visit *v, const struct requester *who, const struct permission_build *build,
+static int check(struct visit *v, const struct access_subject *who, const struct permission_build *build,
                  struct approval *ret, struct err *err)
 {
     struct gathering g = {.all = v->all, .a = v->a, .rules = {.a = v->a}, .binds = {.a = v->a}};
@@ -323,14 +186,14 @@ static int check(struct visit *v, const struct requester *who, const struct perm
     each_manifest(build, gather_binding, &g);
     int code = decide(v, who, &g, ret, err);
     map_done(&g.delivered);
-    map_done(&g.rules.known);
-    map_done(&g.binds.known);
+    access_demands_done(&g.rules);
+    access_demands_done(&g.binds);
     return code;
 }
 
 int approval_decide(struct visit *v, const struct permission_build *build, struct approval *ret, struct err *err)
 {
-    struct requester who;
+    struct access_subject who;
     *ret = (struct approval){0};
     if (!v->all->requires_approval)
         return 0;

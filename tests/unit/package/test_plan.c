@@ -274,6 +274,8 @@ static struct authz_index *index_of(struct world *w)
                 put(ix, &binding);
             }
     }
+    if (!json_is_null(&w->plan.cluster_role))
+        put(ix, &w->plan.cluster_role);
     for (size_t i = 0; i < w->plan.n_bindings; i++)
         put(ix, &w->plan.bindings[i]);
     return ix;
