@@ -15,11 +15,13 @@
 #include <stdlib.h>
 
 enum {
-    BLOCK_ENTRIES = 128,
+    BLOCK_ENTRIES = 64,
     BUILD_OBJECTS = 500, /* in one slice */
     MEMO_SETS = 256,     /* whose result a walk remembers */
+    PLAIN_MAX = 20000,   /* tables with more objects get no index for lists without a selector */
 };
 #define UNUSED_NS (600 * INT64_C(1000000000))
+#define PLAIN_NS (60 * INT64_C(1000000000)) /* between two lists without a selector: the second one makes the index */
 
 struct label_set {
     size_t refs;
@@ -38,8 +40,17 @@ struct key {
     char p[]; /* namespace/name */
 };
 
+/* Objects of a block as one text. */
+struct block_text {
+    uint32_t generation, version_hash;
+    size_t n;
+    char p[];
+};
+
 struct block {
     size_t n;
+    struct block_text *text; /* NULL: not printed since the last change */
+    bool is_long;            /* its text is not kept */
     struct entry p[BLOCK_ENTRIES];
 };
 
@@ -54,7 +65,9 @@ struct table {
     uint64_t epoch;      /* another one after each time it was dropped */
     uint64_t generation; /* counts changes */
     int64_t used;        /* monotonic */
+    int64_t listed;      /* the last list without a selector; 0: none */
     size_t walks;
+    size_t text_bytes;
     struct block **blocks;
     size_t n_blocks, cap_blocks;
     struct map sets;
@@ -68,6 +81,10 @@ struct label_index {
     struct table **tables; /* by table - 1; NULL: never asked for */
     size_t n_tables;
     size_t bytes;
+    size_t text_bytes;
+    int64_t text_used; /* monotonic: the last time a text was */
+    struct loop_timer text_timer;
+    bool is_text_timed;
     uint64_t epochs;
 };
 
@@ -103,6 +120,48 @@ static void count_bytes(struct table *t, ptrdiff_t n)
 {
     t->bytes += (size_t)n;
     t->ix->bytes += (size_t)n;
+}
+
+/* ---- Texts of blocks. ---- */
+
+static void drop_text(struct table *t, struct block *b)
+{
+    b->is_long = false;
+    if (b->text == NULL)
+        return;
+    t->text_bytes -= b->text->n;
+    t->ix->text_bytes -= b->text->n;
+    free(b->text);
+    b->text = NULL;
+}
+
+static void drop_texts(struct table *t)
+{
+    for (size_t i = 0; i < t->n_blocks && t->text_bytes; i++)
+        drop_text(t, t->blocks[i]);
+}
+
+/* Texts that no list used for a while are freed. */
+static void on_text_timer(void *ctx)
+{
+    struct label_index *ix = ctx;
+    int64_t left = ix->text_used + LABEL_TEXTS_NS - now_of(ix);
+    ix->is_text_timed = left > 0 && ix->text_bytes;
+    if (ix->is_text_timed) {
+        loop_timer_set(ix->api->options.loop, &ix->text_timer, left);
+        return;
+    }
+    for (size_t i = 0; i < ix->n_tables; i++)
+        if (ix->tables[i])
+            drop_texts(ix->tables[i]);
+}
+
+static void use_texts(struct label_index *ix)
+{
+    ix->text_used = now_of(ix);
+    if (!ix->is_text_timed)
+        loop_timer_set(ix->api->options.loop, &ix->text_timer, LABEL_TEXTS_NS);
+    ix->is_text_timed = true;
 }
 
 /* ---- Label sets. ---- */
@@ -183,6 +242,8 @@ static struct block *insert_block(struct table *t, size_t at)
     t->n_blocks++;
     t->blocks[at] = must_alloc(malloc(sizeof **t->blocks));
     t->blocks[at]->n = 0;
+    t->blocks[at]->text = NULL;
+    t->blocks[at]->is_long = false;
     count_bytes(t, sizeof **t->blocks);
     return t->blocks[at];
 }
@@ -195,6 +256,7 @@ static void make_room(struct table *t, size_t *block, size_t *at)
         return;
     }
     struct block *full = t->blocks[*block];
+    drop_text(t, full);
     if (full->n < BLOCK_ENTRIES)
         return;
     bool is_end = *block == t->n_blocks - 1 && *at == full->n;
@@ -232,6 +294,7 @@ static void free_key(struct table *t, struct key *key)
 static void remove_entry(struct table *t, size_t block, size_t at)
 {
     struct block *b = t->blocks[block];
+    drop_text(t, b);
     unref_set(t, b->p[at].set);
     free_key(t, b->p[at].key);
     b->n--;
@@ -249,6 +312,8 @@ static void put_entry(struct table *t, str key, const struct store_item *item)
     size_t block, at;
     str labels;
     bool is_there = find_entry(t, key, &block, &at);
+    if (is_there && t->blocks[block]->p[at].revision != item->revision)
+        drop_text(t, t->blocks[block]);
     struct entry *e = is_there ? &t->blocks[block]->p[at] : insert_entry(t, block, at, key);
     struct label_set *before = e->set;
     e->revision = item->revision;
@@ -260,6 +325,7 @@ static void put_entry(struct table *t, str key, const struct store_item *item)
 
 static void drop_entries(struct table *t)
 {
+    drop_texts(t);
     for (size_t i = 0; i < t->n_blocks; i++) {
         for (size_t k = 0; k < t->blocks[i]->n; k++) {
             unref_set(t, t->blocks[i]->p[k].set);
@@ -365,10 +431,20 @@ static struct table *need_table(struct label_index *ix, uint32_t id)
     return *t;
 }
 
-static void begin_build(struct table *t)
+/* A list without a selector needs no index, so one is made only for tables that are listed again and again. */
+static bool is_worth_it(struct table *t, uint64_t count)
+{
+    int64_t before = t->listed;
+    t->listed = t->used;
+    return count <= PLAIN_MAX && before && t->used - before <= PLAIN_NS;
+}
+
+static void begin_build(struct table *t, bool is_plain)
 {
     uint64_t count = store_count(t->ix->api->store, t->id);
     t->used = now_of(t->ix);
+    if (is_plain && !is_worth_it(t, count))
+        return;
     if (t->is_too_large && count > t->too_large_count / 2)
         return;
     t->is_too_large = false;
@@ -382,6 +458,7 @@ struct label_index *label_index_new(struct api *api)
 {
     struct label_index *ix = must_alloc(calloc(1, sizeof *ix));
     ix->api = api;
+    ix->text_timer = (struct loop_timer){.fn = on_text_timer, .ctx = ix};
     return ix;
 }
 
@@ -395,6 +472,8 @@ void label_index_free(struct label_index *ix)
         free(ix->tables[i]);
     }
     free(ix->tables);
+    if (ix->is_text_timed)
+        loop_timer_cancel(ix->api->options.loop, &ix->text_timer);
     free(ix);
 }
 
@@ -433,7 +512,7 @@ struct label_walk *label_walk_new(struct label_index *ix, const struct label_wal
     w->table->walks++;
     w->selector = args->selector;
     w->at = args->at;
-    begin_build(w->table);
+    begin_build(w->table, args->selector == NULL);
     w->epoch = w->table->epoch;
     w->generation = w->table->generation - 1;
     if (!args->all_namespaces) {
@@ -475,6 +554,17 @@ static bool set_matches(struct label_walk *w, const struct label_set *set)
     return w->memo[place].matches;
 }
 
+/* Whether the index alone tells if the object matches as of the revision of the walk. */
+static bool is_decided(const struct label_walk *w, const struct entry *e)
+{
+    return e->revision <= w->at && (e->set || w->selector == NULL);
+}
+
+static bool entry_matches(struct label_walk *w, const struct entry *e)
+{
+    return w->selector == NULL || set_matches(w, e->set);
+}
+
 static const struct entry *next_entry(struct label_walk *w)
 {
     const struct table *t = w->table;
@@ -485,24 +575,145 @@ static const struct entry *next_entry(struct label_walk *w)
     return w->block < t->n_blocks ? &t->blocks[w->block]->p[w->at_entry++] : NULL;
 }
 
-enum label_found label_walk_next(struct label_walk *w, str *ret_namespace, str *ret_name, size_t *looks)
+/* Whether the index shows the state as of the revision of the walk, but for objects that changed since. */
+static bool enter_walk(struct label_walk *w)
 {
     const struct table *t = w->table;
     if (!t->is_whole || t->epoch != w->epoch || w->at < t->floor)
-        return LABEL_UNKNOWN;
+        return false;
     if (w->generation != t->generation)
         renew_walk(w);
+    return true;
+}
+
+enum label_found label_walk_next(struct label_walk *w, str *ret_namespace, str *ret_name, size_t *looks)
+{
+    if (!enter_walk(w))
+        return LABEL_UNKNOWN;
     for (;;) {
         const struct entry *e = next_entry(w);
         str key = e ? (str){e->key->p, e->key->n} : (str){0};
         if (e == NULL || !str_has_prefix(key, buf_str(&w->prefix)))
             return LABEL_END;
-        bool is_sure = e->set && e->revision <= w->at;
-        if (is_sure && !set_matches(w, e->set) && --*looks > 0)
+        bool is_sure = is_decided(w, e);
+        if (is_sure && !entry_matches(w, e) && --*looks > 0)
             continue;
         w->last.n = 0;
         buf_add_str(&w->last, key);
         str_cut(key, '/', ret_namespace, ret_name);
         return is_sure && *looks > 0 ? LABEL_MATCH : LABEL_CANDIDATE;
     }
+}
+
+/* ---- Whole blocks. ---- */
+
+static str entry_key(const struct entry *e)
+{
+    return (str){e->key->p, e->key->n};
+}
+
+/* The keys are sorted, so the first and the last one tell for all. */
+static bool is_in_range(const struct label_walk *w, const struct block *b)
+{
+    str prefix = buf_str(&w->prefix);
+    return str_has_prefix(entry_key(&b->p[0]), prefix) && str_has_prefix(entry_key(&b->p[b->n - 1]), prefix);
+}
+
+static bool block_matches(struct label_walk *w, const struct block *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (!is_decided(w, &b->p[i]) || !entry_matches(w, &b->p[i]))
+            return false;
+    return true;
+}
+
+/* Every object of the block, read from the store. False: one of them cannot be kept as text. */
+static bool print_block(struct table *t, const struct block *b, const struct label_print *print, struct buf *out)
+{
+    struct store_range range = {.table = t->id, .all_namespaces = true};
+    struct store_list *walk = store_list_open(t->ix->api->store, &range);
+    struct store_item item;
+    struct err err;
+    str namespace = {0}, name = {0};
+    bool is_good = true;
+    str_cut(entry_key(&b->p[0]), '/', &namespace, &name);
+    store_list_skip(walk, namespace, name);
+    for (size_t i = 0; i < b->n && is_good; i++) {
+        if (i)
+            buf_add_char(out, ',');
+        is_good = store_list_next(walk, &item, &err) == 1 && item.revision == b->p[i].revision &&
+                  print->print(print->ctx, &item, out) && out->n <= LABEL_TEXT_MAX;
+    }
+    store_list_close(walk);
+    return is_good;
+}
+
+static void make_place(struct label_index *ix, const struct table *keep, size_t n)
+{
+    for (size_t i = 0; i < ix->n_tables && ix->text_bytes + n > LABEL_TEXTS_MAX; i++)
+        if (ix->tables[i] && ix->tables[i] != keep)
+            drop_texts(ix->tables[i]);
+}
+
+static void keep_text(struct table *t, struct block *b, const struct label_print *print, str text)
+{
+    drop_text(t, b);
+    make_place(t->ix, t, text.n);
+    if (t->ix->text_bytes + text.n > LABEL_TEXTS_MAX)
+        return;
+    b->text = must_alloc(malloc(sizeof *b->text + text.n));
+    *b->text =
+        (struct block_text){.generation = print->generation, .version_hash = print->version_hash, .n = text.n};
+    memcpy(b->text->p, text.p, text.n);
+    t->text_bytes += text.n;
+    t->ix->text_bytes += text.n;
+}
+
+static bool has_text(const struct block *b, const struct label_print *print)
+{
+    return b->text && b->text->generation == print->generation && b->text->version_hash == print->version_hash;
+}
+
+static bool need_text(struct table *t, struct block *b, const struct label_print *print)
+{
+    if (has_text(b, print))
+        return true;
+    if (b->is_long || t->text_bytes + LABEL_TEXT_MAX > LABEL_TEXTS_MAX)
+        return false;
+    struct buf text = {0};
+    bool is_good = print_block(t, b, print, &text);
+    if (is_good)
+        keep_text(t, b, print, buf_str(&text));
+    b->is_long = !is_good;
+    buf_done(&text);
+    return has_text(b, print);
+}
+
+bool label_walk_block(struct label_walk *w, const struct label_print *print, struct label_block *ret)
+{
+    struct table *t = w->table;
+    if (!enter_walk(w))
+        return false;
+    if (w->block < t->n_blocks && w->at_entry == t->blocks[w->block]->n) {
+        w->block++;
+        w->at_entry = 0;
+    }
+    if (w->block == t->n_blocks || w->at_entry != 0)
+        return false;
+    struct block *b = t->blocks[w->block];
+    if (!is_in_range(w, b) || !block_matches(w, b) || !need_text(t, b, print))
+        return false;
+    str last = entry_key(&b->p[b->n - 1]);
+    *ret = (struct label_block){.text = {b->text->p, b->text->n}, .n = b->n};
+    str_cut(last, '/', &ret->last_namespace, &ret->last_name);
+    w->last.n = 0;
+    buf_add_str(&w->last, last);
+    w->at_entry = b->n;
+    use_texts(t->ix);
+    return true;
+}
+
+size_t label_index_text_bytes(const struct label_index *ix)
+{
+    return ix->text_bytes;
 }

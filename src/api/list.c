@@ -2,6 +2,7 @@
 #include "api/list.h"
 
 #include "api/label_index.h"
+#include "api/schemas.h"
 #include "api/value.h"
 #include "object/strategy.h"
 #include "json/yaml.h"
@@ -122,8 +123,18 @@ static int plan(struct list *l, struct err *err)
     return code;
 }
 
+/* Whether the text of many objects can be copied at once, as the index of labels keeps it. */
+static bool can_copy_blocks(const struct list *l)
+{
+    const struct read_options *o = &l->args.options;
+    return l->is_copied && l->args.limit == 0 && o->fields.n == 0 && o->name.n == 0;
+}
+
 static void open_labels(struct list *l, const struct store_range *range)
 {
+    bool selects_all = selector_is_everything(&l->args.options.labels);
+    if (selects_all && !can_copy_blocks(l))
+        return;
     struct label_walk_args args = {
         .table = range->table,
         .all_namespaces = range->all_namespaces,
@@ -131,7 +142,7 @@ static void open_labels(struct list *l, const struct store_range *range)
         .after_namespace = range->after_namespace,
         .after_name = range->after_name,
         .at = l->args.at,
-        .selector = &l->args.options.labels,
+        .selector = selects_all ? NULL : &l->args.options.labels,
     };
     l->labels = label_walk_new(l->api->labels, &args);
 }
@@ -140,8 +151,7 @@ static void open_walks(struct list *l)
 {
     struct store_range range = range_of(l, false);
     l->walk = store_list_open(l->api->store, &range);
-    if (!selector_is_everything(&l->args.options.labels))
-        open_labels(l, &range);
+    open_labels(l, &range);
 }
 
 static void close_walks(struct list *l)
@@ -466,6 +476,37 @@ static int add_item(struct list *l, struct buf *b, const struct store_item *item
     return 0;
 }
 
+/* For the index of labels. Only text that is stored like this is kept. */
+static bool print_text(void *ctx, const struct store_item *item, struct buf *b)
+{
+    struct list *l = ctx;
+    struct err err;
+    l->work += WORK_LOOK + item->value.n / WORK_COPY;
+    return value_is_text(l->api, l->args.view.kind, item) &&
+           value_print(l->api, b, l->args.view.kind, item, !l->is_custom, &err) == 0;
+}
+
+/* True: the text of a whole block of objects was added. */
+static bool add_block(struct list *l, struct buf *b)
+{
+    if (l->labels == NULL || !can_copy_blocks(l) || l->work >= WORK_SLICE)
+        return false;
+    struct label_print print = {.print = print_text, .ctx = l};
+    struct label_block block;
+    if (l->is_custom) {
+        print.generation = schemas_generation(l->api->schemas, l->args.view.kind);
+        print.version_hash = json_hash(str_of(l->args.view.kind->version));
+    }
+    if (!label_walk_block(l->labels, &print, &block))
+        return false;
+    buf_add_char(b, l->count ? ',' : '[');
+    buf_add_str(b, block.text);
+    l->count += (int64_t)block.n;
+    l->work += block.text.n / WORK_COPY;
+    store_list_pass(l->walk, block.last_namespace, block.last_name);
+    return true;
+}
+
 static struct json no_items(const struct list *l)
 {
     return l->args.view.as == AS_METADATA ? json_null() : json_arr(); /* as Go prints it */
@@ -530,7 +571,7 @@ static int add_items(struct list *l, struct buf *out, size_t room, struct err *e
     struct store_item item;
     int code = 1;
     while (code == 1 && out->n - start < room)
-        if ((code = next(l, &item, err)) == 1)
+        if (!add_block(l, out) && (code = next(l, &item, err)) == 1)
             code = add_item(l, out, &item, err) < 0 ? err->code : 1;
     return code;
 }

@@ -188,21 +188,18 @@ static const struct http_carrier carrier = {
 
 /* ---- Streams. ---- */
 
-enum { CHUNK_HEAD = 18 }; /* sixteen digits, CR LF */
+enum { CHUNK_HEAD = 10 }; /* eight digits, zeros in front, CR LF: the chunk need not be moved once its size is known */
 
-/* Puts the size in front of a chunk that was filled in behind a gap of CHUNK_HEAD bytes, and closes the gap. */
+/* Fills the gap of CHUNK_HEAD bytes in front of a chunk. */
 static void frame_chunk(struct buf *out, size_t start)
 {
-    char head[CHUNK_HEAD];
-    size_t n = out->n - start - CHUNK_HEAD, at = CHUNK_HEAD;
-    head[--at] = '\n';
-    head[--at] = '\r';
-    for (size_t rest = n; at == CHUNK_HEAD - 2 || rest; rest /= 16)
-        head[--at] = "0123456789abcdef"[rest % 16];
-    size_t head_n = CHUNK_HEAD - at;
-    memcpy(out->p + start, head + at, head_n);
-    memmove(out->p + start + head_n, out->p + start + CHUNK_HEAD, n);
-    out->n = start + head_n + n;
+    size_t n = out->n - start - CHUNK_HEAD;
+    assert(n <= UINT32_MAX);
+    char *head = out->p + start;
+    for (size_t at = CHUNK_HEAD - 2; at-- > 0; n /= 16)
+        head[at] = "0123456789abcdef"[n % 16];
+    head[CHUNK_HEAD - 2] = '\r';
+    head[CHUNK_HEAD - 1] = '\n';
     buf_add_str(out, S("\r\n"));
 }
 

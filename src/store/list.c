@@ -66,13 +66,28 @@ rev store_list_revision(const struct store_list *l)
     return l->at;
 }
 
-void store_list_skip(struct store_list *l, str namespace, str name)
+/* Whether there may be such a key in front of the walk: l->ahead. */
+static bool is_ahead(struct store_list *l, str namespace, str name)
 {
     uint32_t table;
     memcpy(&table, l->prefix.p, sizeof table);
     l->knows_total = false;
-    l->skips = !l->is_ended && store_key_make(&l->ahead, be32toh(table), namespace, name) &&
-               str_cmp((str){(const char *)l->ahead.p, l->ahead.n}, (str){(const char *)l->last.p, l->last.n}) > 0;
+    return !l->is_ended && store_key_make(&l->ahead, be32toh(table), namespace, name) &&
+           str_cmp((str){(const char *)l->ahead.p, l->ahead.n}, (str){(const char *)l->last.p, l->last.n}) > 0;
+}
+
+void store_list_skip(struct store_list *l, str namespace, str name)
+{
+    l->skips = is_ahead(l, namespace, name);
+}
+
+void store_list_pass(struct store_list *l, str namespace, str name)
+{
+    if (!is_ahead(l, namespace, name))
+        return;
+    l->last = l->ahead;
+    l->skips = false;
+    l->cursor.generation = 0; /* it does not stand on that key */
 }
 
 static bool is_key(const struct store_key *k, MDB_val key)

@@ -114,6 +114,8 @@ int store_list_next(struct store_list *l, struct store_item *ret, struct err *er
 /* The next item is this one or, if there is none of this key, the first one behind it. Keys that the walk has passed already
  * change nothing. */
 void store_list_skip(struct store_list *l, str namespace, str name);
+/* The next item is the first one behind this key. Keys that the walk has passed already change nothing. */
+void store_list_pass(struct store_list *l, str namespace, str name);
 /* How many there are from here to the end; does not move the walk. Costs nothing when the walk began at the beginning of all
  * namespaces (ask so for objects of the cluster too) and at the present; else it goes over the keys. */
 int64_t store_list_rest(struct store_list *l, struct err *err);

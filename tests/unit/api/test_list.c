@@ -178,6 +178,8 @@ static const struct {
     {"app", 0x1e},
     {"app!%3Dapp-4", 0x0f},
     {"app%3Dapp-1,app%3Dapp-2", 0},
+    {"", 0x1f},
+    {"app,app", 0x1e},
 };
 enum { SELECTORS = sizeof selectors / sizeof *selectors };
 
@@ -196,6 +198,9 @@ static str note_page(struct arena *a, str body, const struct model *m, unsigned 
         assert_true(str_to_int64(str_from(name, 3), &i) && i >= 0 && i < OBJECTS);
         if (seen[i] || m->app[i] == APPS || !(apps >> m->app[i] & 1))
             fail_msg("object %d should not be listed: %d", (int)i, m->app[i]);
+        str app = json_text(json_dig(item, "metadata.labels.app"));
+        if (!str_eq(app, m->app[i] ? str_fmt(a, "app-%d", m->app[i]) : (str){0}))
+            fail_msg("object %d is listed with label \"%.*s\", not %d", (int)i, STR(app), m->app[i]);
         if (str_cmp(*last, key) >= 0)
             fail_msg("%.*s comes after %.*s", STR(key), STR(*last));
         *last = key;
@@ -296,6 +301,78 @@ static void test_index(void **state)
     assert_int_equal(first_of(s, "app=app-2", 0, &looks), LABEL_END);
 }
 
+/* ---- Texts of blocks. ---- */
+
+struct printed {
+    size_t n;
+    bool is_kept;
+};
+
+static bool print_name(void *ctx, const struct store_item *item, struct buf *b)
+{
+    struct printed *p = ctx;
+    p->n++;
+    buf_add_str(b, item->name);
+    return p->is_kept;
+}
+
+/* The text of all blocks of the walk, with " | " behind each; ends where there is no block that can be taken. */
+static str blocks_of(struct site *s, struct arena *a, const char *selector, rev at, struct label_print *print)
+{
+    struct label_walk *w = walk_of(s, a, selector, at);
+    struct label_block block;
+    struct buf b = {.arena = a};
+    while (label_walk_block(w, print, &block)) {
+        assert_true(str_has_suffix(block.text, block.last_name));
+        buf_add_str(&b, block.text);
+        buf_add_str(&b, S(" | "));
+    }
+    label_walk_free(w);
+    return buf_str(&b);
+}
+
+static void test_blocks(void **state)
+{
+    enum { N = 150, KEPT = 128 }; /* the last block has objects of the server, too, which do not match */
+    struct site *s = *state;
+    struct arena a ARENA_SCOPE = {0};
+    struct printed printed = {.is_kept = true};
+    struct label_print print = {.print = print_name, .ctx = &printed};
+    for (size_t i = 0; i < N; i++)
+        set_object(s, i * NAMESPACES, 1); /* all in the same namespace */
+    size_t looks = 1;
+    first_of(s, "app=app-1", 0, &looks); /* makes the index */
+    loop_turn(s->loop, 0);
+    loop_turn(s->loop, 0);
+    assert_int_equal(label_index_text_bytes(s->api->labels), 0);
+    str all = blocks_of(s, &a, "app=app-1", 0, &print);
+    assert_int_equal(printed.n, KEPT);
+    assert_true(label_index_text_bytes(s->api->labels) > 0);
+    assert_true(str_eq(blocks_of(s, &a, "odd", 0, &print), all)); /* kept, for whichever selector */
+    assert_int_equal(printed.n, KEPT);
+    assert_int_equal(blocks_of(s, &a, "app=app-2", 0, &print).n, 0);
+    print.generation = 2; /* another schema: printed again */
+    assert_true(str_eq(blocks_of(s, &a, "app=app-1", 0, &print), all));
+    assert_int_equal(printed.n, 2 * KEPT);
+
+    rev before = store_revision(s->api->store);
+    set_object(s, 0, 2); /* cm-0 is the first key: its block does not match, and as of before it is not known to */
+    assert_int_equal(blocks_of(s, &a, "app=app-1", 0, &print).n, 0);
+    assert_int_equal(blocks_of(s, &a, "odd", before, &print).n, 0);
+    size_t so_far = printed.n;
+    assert_true(str_eq(blocks_of(s, &a, "odd", 0, &print), all));
+    assert_in_range(printed.n, so_far + 1, so_far + KEPT - 1); /* only the block that changed */
+    set_object(s, 0, APPS);
+    assert_true(str_has_prefix(blocks_of(s, &a, "app=app-1", 0, &print), S("cm-10,")));
+
+    set_object(s, 0, 1);
+    printed = (struct printed){.is_kept = false}; /* what cannot be kept is tried once, until it changes */
+    print.generation = 3;
+    assert_int_equal(blocks_of(s, &a, "app", 0, &print).n, 0);
+    assert_int_equal(blocks_of(s, &a, "app", 0, &print).n, 0);
+    assert_int_equal(printed.n, 1);
+}
+
 /* ---- Turns. ---- */
 
 static size_t list_turns(struct site *s, struct arena *a, const char *query, const char *accept, str *ret)
@@ -342,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_by_labels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_index, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_blocks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_slices, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("api/list", tests, NULL, NULL);
