@@ -23,7 +23,8 @@ struct gzip {
     size_t work; /* bytes compressed in this turn */
     void (*released)(void *ctx);
     void *released_ctx;
-    str text; /* of gzip_answer_text: what is left */
+    str text;          /* of gzip_answer_text: what is left */
+    size_t text_bytes; /* …and what it was */
 };
 
 bool gzip_is_accepted(const struct api_request *r)
@@ -52,6 +53,7 @@ static void release(void *ctx)
     struct gzip *g = ctx;
     deflateEnd(&g->z);
     g->api->n_gzips--;
+    g->api->gzip_text_bytes -= g->text_bytes;
     buf_done(&g->piece);
     if (g->released)
         g->released(g->released_ctx);
@@ -168,10 +170,12 @@ bool gzip_answer(struct api_request *r, str content_type, struct http_source sou
 
 bool gzip_answer_text(struct api_request *r, str content_type, str body)
 {
-    struct gzip *g = gzip_new(r);
+    struct gzip *g = body.n <= GZIP_TEXTS_MAX - r->api->gzip_text_bytes ? gzip_new(r) : NULL;
     if (g == NULL)
         return false;
     g->text = str_dup(r->arena, body);
+    g->text_bytes = body.n;
+    r->api->gzip_text_bytes += body.n;
     g->source = (struct http_source){fill_text, g};
     answer(r, g, content_type);
     return true;

@@ -11,6 +11,8 @@ enum {
     GZIP_LEAST = 128 * 1024, /* shorter answers are not worth it; the threshold of kube-apiserver */
     GZIP_STREAMS = 64,       /* at a time */
     GZIP_SLICE = 64 * 1024,  /* bytes compressed in one turn */
+    GZIP_TEXTS_MAX =
+        16 << 20, /* bytes of bodies that are there as a whole, together: they stay until the peer took them */
 };
 
 /* A GET of resources whose Accept-Encoding has gzip. */
@@ -18,5 +20,5 @@ bool gzip_is_accepted(const struct api_request *r);
 /* Puts a compression between the source and the peer and adds the headers that say so; false when there are too many. The
  * handler has set r->released before, if it needs it. */
 bool gzip_answer(struct api_request *r, str content_type, struct http_source source);
-/* The same for a body that is there as a whole; copied. */
+/* The same for a body that is there as a whole, which is copied; false, too, when there are too many bytes of those. */
 bool gzip_answer_text(struct api_request *r, str content_type, str body);

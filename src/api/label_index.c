@@ -662,8 +662,7 @@ static void keep_text(struct table *t, struct block *b, const struct label_print
     if (t->ix->text_bytes + text.n > LABEL_TEXTS_MAX)
         return;
     b->text = must_alloc(malloc(sizeof *b->text + text.n));
-    *b->text =
-        (struct block_text){.generation = print->generation, .version_hash = print->version_hash, .n = text.n};
+    *b->text = (struct block_text){.generation = print->generation, .version_hash = print->version_hash, .n = text.n};
     memcpy(b->text->p, text.p, text.n);
     t->text_bytes += text.n;
     t->ix->text_bytes += text.n;

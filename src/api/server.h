@@ -57,8 +57,9 @@ struct api {
         struct log_limit storage;            /* "cannot store" */
     } log_limits;
     bool is_ready, is_draining, is_closing;
-    size_t n_requests; /* at work */
-    size_t n_gzips;    /* gzip.c: answers that are being compressed */
+    size_t n_requests;      /* at work */
+    size_t n_gzips;         /* gzip.c: answers that are being compressed */
+    size_t gzip_text_bytes; /* see gzip.h */
 };
 
 /* The table of a kind's objects, whatever version the kind is: "apps/deployments", "/configmaps". */

@@ -93,6 +93,33 @@ enum exchange_body exchange_body_add(struct exchange *e, str bytes)
     return BODY_OK;
 }
 
+/* ---- Long answers. ---- */
+
+struct shared_text *shared_text_ref(struct http_server *s, str bytes)
+{
+    struct shared_text *t = map_get(&s->texts, bytes);
+    if (t == NULL) {
+        t = malloc(sizeof *t + bytes.n);
+        if (t == NULL)
+            abort();
+        *t = (struct shared_text){.server = s, .n = bytes.n};
+        memcpy(t->p, bytes.p, bytes.n);
+        map_set(&s->texts, (str){t->p, t->n}, t);
+        s->stats.shared_bytes += t->n;
+    }
+    t->refs++;
+    return t;
+}
+
+void shared_text_unref(struct shared_text *t)
+{
+    if (t == NULL || --t->refs > 0)
+        return;
+    map_del(&t->server->texts, (str){t->p, t->n});
+    t->server->stats.shared_bytes -= t->n;
+    free(t);
+}
+
 /* ---- Turns. ---- */
 
 bool exchange_head(struct exchange *e)

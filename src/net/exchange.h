@@ -74,6 +74,24 @@ void exchange_abandon(struct exchange *e);
 /* What carriers do for http_forget. */
 void exchange_forget(struct http_exchange *x);
 
+/* ---- Long answers. ----
+ * Equal bodies of SHARED_LEAST bytes or more that several peers have yet to take are in memory once, however many requests
+ * they answer. Each connection is charged for the whole of it all the same. */
+
+enum { SHARED_LEAST = 64 << 10 };
+
+struct shared_text {
+    struct http_server *server;
+    size_t refs;
+    size_t n;
+    char p[];
+};
+
+/* A reference to these bytes, copied unless another answer holds them. */
+struct shared_text *shared_text_ref(struct http_server *s, str bytes);
+/* Takes NULL. */
+void shared_text_unref(struct shared_text *t);
+
 /* ---- What sessions need to know of the server. ---- */
 
 const struct http_limits *exchange_limits(const struct http_server *s); /* with the defaults filled in */

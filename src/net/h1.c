@@ -3,7 +3,7 @@
  * HTTP/1.1 on one connection: one request after the other.
  *
  *     HEAD ──► BODY ──► WORK ──► (answer)           ──► HEAD, or the connection is finished
- *       │                 └────► STREAM ──► (its end) ──┘
+ *       │                 └────► STREAM ──► (its end) ──┘      also for long answers, which are sent piece by piece
  *       └────► (answered by its head) ──► SKIP ─────────┘
  *
  * While a request is at WORK or in its STREAM, what the peer sends ahead waits: a little of it in the connection's buffer,
@@ -39,6 +39,8 @@ struct h1 {
     struct h1_chunked chunked;
     struct h1_exchange *e; /* from BODY to STREAM */
     struct http_source source;
+    struct shared_text *text; /* STREAM: of a long answer */
+    size_t text_at;
 };
 
 struct h1_exchange {
@@ -109,6 +111,8 @@ static void next_request(struct h1 *h)
 {
     struct h1_exchange *e = h->e;
     h->e = NULL;
+    shared_text_unref(h->text);
+    h->text = NULL;
     h->source = (struct http_source){0};
     if (h->is_last || exchange_is_draining(h->server)) {
         h->state = OVER;
@@ -125,12 +129,35 @@ static void next_request(struct h1 *h)
 /* The peer has yet to take what is pending: known when output is asked for again. */
 static void count_held(struct h1 *h)
 {
-    size_t pending = conn_pending(h->conn);
+    size_t pending = conn_pending(h->conn) + (h->text ? h->text->n - h->text_at : 0);
     if (pending < HELD_MIN)
         return;
     account_give_answer(h->account, h->held);
     h->held = pending;
     (void)account_take_answer(h->account, h->held);
+}
+
+static enum http_fill fill_text(void *ctx, struct http_exchange *x, struct buf *out, size_t room)
+{
+    struct h1 *h = ctx;
+    (void)x;
+    str piece = str_upto((str){h->text->p + h->text_at, h->text->n - h->text_at}, room);
+    buf_add_str(out, piece);
+    h->text_at += piece.n;
+    return h->text_at < h->text->n ? HTTP_MORE : HTTP_END;
+}
+
+/* A long body goes out as the peer takes it. The request is answered, and its memory is freed, as with short ones. */
+static void begin_text(struct h1 *h, str body)
+{
+    h->text = shared_text_ref(h->server, body);
+    h->text_at = 0;
+    h->state = STREAM;
+    h->source = (struct http_source){fill_text, h};
+    h->is_chunked_answer = h->is_waiting = false;
+    count_held(h);
+    conn_wake(h->conn);
+    exchange_answered(&h->e->base);
 }
 
 static void answer(struct http_exchange *x, int status, struct http_headers headers, str body)
@@ -147,7 +174,12 @@ static void answer(struct http_exchange *x, int status, struct http_headers head
         buf_add_str(out, S("\r\n"));
     }
     buf_add_str(out, S("\r\n"));
-    if (has_body(status) && !h->is_head_only)
+    bool is_sent = has_body(status) && !h->is_head_only;
+    if (is_sent && body.n >= SHARED_LEAST) {
+        begin_text(h, body);
+        return;
+    }
+    if (is_sent)
         buf_add_str(out, body);
     count_held(h);
     if (h->held)
@@ -549,7 +581,7 @@ static void on_end(void *ctx, struct conn *c)
     struct h1 *h = ctx;
     if ((h->state == HEAD && !h->is_out_of_room) || h->state == SKIP)
         conn_finish(c);
-    else if (h->state == BODY || h->state == STREAM)
+    else if (h->state == BODY || (h->state == STREAM && h->text == NULL))
         conn_drop(c, ERR_NONE, NULL);
 }
 
@@ -572,10 +604,11 @@ static void on_closed(void *ctx, struct conn *c)
 {
     (void)c;
     struct h1 *h = ctx;
-    if (h->e && (h->state == WORK || h->state == STREAM))
+    shared_text_unref(h->text);
+    if (h->e && h->text == NULL && (h->state == WORK || h->state == STREAM))
         exchange_abandon(&h->e->base);
     else if (h->e)
-        exchange_end(&h->e->base); /* the handler has not heard of it */
+        exchange_end(&h->e->base); /* it is answered, or the handler has not heard of it */
     account_give_answer(h->account, h->held);
     account_close(h->account);
     free(h);

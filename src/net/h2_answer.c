@@ -13,6 +13,11 @@ enum { FRAME_HEAD = 9 };
  *
  * Sources append straight to the output of the connection; the head of the frame comes in front once nghttp2 knows it. */
 
+static str rest_of(const struct h2_stream *st)
+{
+    return st->shared ? (str){st->shared->p, st->shared->n} : buf_str(&st->rest);
+}
+
 /* False: the session holds far more than it may. */
 static bool add_rest(struct h2_stream *st, const char *p, size_t n)
 {
@@ -20,23 +25,32 @@ static bool add_rest(struct h2_stream *st, const char *p, size_t n)
     return account_take_answer(st->session->account, n);
 }
 
+/* The same, for the whole body of an answer. */
+static bool set_rest(struct h2_stream *st, str body)
+{
+    if (body.n < SHARED_LEAST)
+        return add_rest(st, body.p, body.n);
+    st->shared = shared_text_ref(st->session->server, body);
+    return account_take_answer(st->session->account, body.n);
+}
+
 void h2_drop_rest(struct h2_stream *st)
 {
-    account_give_answer(st->session->account, st->rest.n);
+    account_give_answer(st->session->account, rest_of(st).n);
     buf_done(&st->rest);
+    shared_text_unref(st->shared);
+    st->shared = NULL;
     st->rest_at = 0;
 }
 
 static size_t take_rest(struct h2_stream *st, struct buf *out, size_t room)
 {
-    size_t n = st->rest.n - st->rest_at;
-    if (n > room)
-        n = room;
-    buf_add(out, st->rest.p + st->rest_at, n);
-    st->rest_at += n;
-    if (st->rest_at == st->rest.n)
+    str rest = str_upto(str_from(rest_of(st), st->rest_at), room);
+    buf_add_str(out, rest);
+    st->rest_at += rest.n;
+    if (st->rest_at == rest_of(st).n)
         h2_drop_rest(st);
-    return n;
+    return rest.n;
 }
 
 static size_t take_fill(struct h2_stream *st, struct buf *out, size_t room)
@@ -83,15 +97,15 @@ static ssize_t read_body(nghttp2_session *ng, int32_t id, uint8_t *p, size_t roo
     out->n = s->framed;
     buf_grow(out, FRAME_HEAD);
     out->n += FRAME_HEAD;
-    size_t n = st->rest.n ? take_rest(st, out, room) : 0;
-    bool can_fill = n < room && st->rest.n == 0 && st->fill == HTTP_MORE, is_full = !account_may_begin(s->account);
+    size_t n = rest_of(st).n ? take_rest(st, out, room) : 0;
+    bool can_fill = n < room && rest_of(st).n == 0 && st->fill == HTTP_MORE, is_full = !account_may_begin(s->account);
     if (can_fill && !is_full)
         n += take_fill(st, out, room - n);
     if (n == 0 && can_fill && is_full) { /* until the peer has taken more of what other streams have made */
         st->is_held_back = s->holds_back = true;
         return NGHTTP2_ERR_DEFERRED;
     }
-    bool is_all = st->rest.n == 0;
+    bool is_all = rest_of(st).n == 0;
     if (n == 0 && st->fill == HTTP_ABORT)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     if (is_all && st->fill == HTTP_WAIT)
@@ -161,7 +175,7 @@ static void answer(struct http_exchange *x, int status, struct http_headers head
     struct h2_stream *st = h2_stream_of(x);
     assert(st->state == H2_AT_WORK || st->state == H2_RECEIVING);
     st->e.is_answered = true;
-    if (can_have_body(st, status) && !add_rest(st, body.p, body.n)) {
+    if (can_have_body(st, status) && !set_rest(st, body)) {
         h2_drop_rest(st);
         h2_stream_move(st, H2_SENDING);
         nghttp2_submit_rst_stream(st->session->ng, NGHTTP2_FLAG_NONE, st->id, NGHTTP2_ENHANCE_YOUR_CALM);

@@ -47,7 +47,8 @@ struct h2_stream {
     bool is_held_back; /* not asked for more while the session holds as much as it may */
     struct h2_arrival *arrival;
     struct http_source source;
-    struct buf rest; /* made, and not yet in a frame; charged to the account */
+    struct buf rest;            /* made, and not yet in a frame; charged to the account */
+    struct shared_text *shared; /* the same of a long answer; rest is empty then */
     size_t rest_at;
     int64_t due; /* H2_RECEIVING, a body: when more of it must have come */
 };

@@ -170,6 +170,7 @@ struct http_server_stats {
     size_t connections, exchanges;
     size_t body_bytes, head_bytes; /* of requests at work */
     size_t answer_bytes;           /* of answers that are not taken, of all peers that are known */
+    size_t shared_bytes;           /* of long ones, each counted once */
     size_t unknown_connections;    /* of peers that are not authenticated */
     size_t unknown_bytes;          /* requests and answers of those */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/server.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -236,6 +237,8 @@ void http_server_free(struct http_server *s)
         }
     }
     accounts_done(s);
+    assert(s->texts.n == 0); /* they went with the connections */
+    map_done(&s->texts);
     tls_unref(s->tls);
     free(s);
 }

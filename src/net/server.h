@@ -31,6 +31,7 @@ struct http_server {
     struct accounts accounts;
     struct account orphans; /* of requests at work whose connection is gone */
     struct exchange *exchanges;
+    struct map texts; /* struct shared_text by its bytes; see exchange.h */
     struct http_server_stats stats;
     int64_t date_second;
     char date[32];

@@ -12,13 +12,20 @@ const str PEER_PREFACE = S_INIT("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /* ---- A peer. ---- */
 
-struct peer peer_connect(struct testserver *t)
+struct peer peer_connect_from(struct testserver *t, uint32_t address)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(t->port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(t->port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {htonl(address)}};
     struct peer p = {.t = t, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     assert_true(p.fd >= 0);
-    assert_int_equal(connect(p.fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(bind(p.fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(p.fd, (struct sockaddr *)&to, sizeof to), 0);
     return p;
+}
+
+struct peer peer_connect(struct testserver *t)
+{
+    return peer_connect_from(t, INADDR_LOOPBACK);
 }
 
 void peer_done(struct peer *p)

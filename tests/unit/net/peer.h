@@ -23,6 +23,8 @@ struct peer {
 };
 
 struct peer peer_connect(struct testserver *t);
+/* From an address of 127.0.0.0/8, as a number. */
+struct peer peer_connect_from(struct testserver *t, uint32_t address);
 void peer_done(struct peer *p);
 /* Writes and reads what goes without waiting, and lets the server have a turn. */
 void peer_turn(struct peer *p);

@@ -269,6 +269,83 @@ static void bounds_all_answers_together(void **state)
     stop(&few);
 }
 
+/* However many requests they answer, equal bodies are in memory once. */
+static void holds_equal_answers_once(void **state)
+{
+    enum { STREAMS = 6 };
+    static char body[LARGE];
+    struct peer p, quiet, other;
+    struct seen f;
+    start(NULL);
+    server.also = answer_big;
+    p = peer_connect(&server);
+    peer_greet(&p, 1);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        send_head(&p, 2 * i + 1, END_STREAM, "GET", "/later");
+    TURN_UNTIL(&p, server.n_later == STREAMS);
+    for (size_t i = 0; i < STREAMS; i++)
+        testserver_answer(&server, i, 200, (str){body, LARGE});
+    assert_int_equal(stats().answer_bytes, STREAMS * LARGE);
+    assert_int_equal(stats().shared_bytes, LARGE);
+    /* Over HTTP/1.1, too, where a peer that sends no more still gets its answer. */
+    quiet = peer_connect(&server);
+    put(&quiet, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    TURN_UNTIL(&quiet, quiet.out.n == 0);
+    assert_int_equal(shutdown(quiet.fd, SHUT_WR), 0);
+    TURN_UNTIL(&quiet, quiet.in.n > LARGE);
+    TURN_UNTIL(&quiet, quiet.is_ended);
+    peer_done(&quiet);
+    assert_int_equal(stats().shared_bytes, LARGE);
+    body[LARGE - 1] = 'x'; /* another text */
+    other = peer_connect(&server);
+    peer_greet(&other, 1);
+    send_head(&other, 1, END_STREAM, "GET", "/later");
+    TURN_UNTIL(&other, server.n_later == STREAMS + 1);
+    testserver_answer(&server, STREAMS, 200, (str){body, LARGE});
+    assert_int_equal(stats().shared_bytes, 2 * LARGE);
+    peer_done(&other);
+    TURN_UNTIL(&p, stats().shared_bytes == LARGE);
+    /* All of it arrives. */
+    peer_frame(&p, SETTINGS, 0, 0, S("\0\x4\x7f\xff\xff\xff"));
+    peer_window(&p, 0, 0x7fff0000);
+    size_t bytes = 0;
+    for (uint32_t ended = 0; ended < STREAMS;) {
+        TURN_UNTIL(&p, peer_next(&p, &f));
+        bytes += f.type == DATA ? f.payload.n : 0;
+        ended += f.type == DATA && (f.flags & END_STREAM);
+    }
+    assert_int_equal(bytes, STREAMS * LARGE);
+    assert_int_equal(stats().shared_bytes, 0);
+    stop(&p);
+}
+
+/* Peers of HTTP/1.1 that do not read hold what the kernel does not, and the text once. */
+static void holds_equal_answers_once_for_h1(void **state)
+{
+    enum { PEERS = 8, LONG = 12 << 20 }; /* more than the kernel takes */
+    static char body[LONG];
+    struct peer p[PEERS];
+    start(NULL);
+    for (size_t i = 0; i < PEERS; i++) {
+        p[i] = peer_connect(&server);
+        put(&p[i], "GET /later HTTP/1.1\r\nHost: x\r\nX-Test: known\r\n\r\n");
+        TURN_UNTIL(&p[i], server.n_later == i + 1);
+        testserver_answer(&server, i, 200, (str){body, LONG});
+        for (int turn = 0; turn < 5; turn++)
+            loop_turn(server.loop, 0);
+    }
+    assert_int_equal(stats().shared_bytes, LONG);
+    assert_in_range(stats().answer_bytes, LONG, PEERS * (LONG + 1000));
+    for (size_t i = 0; i < PEERS; i++) {
+        if (i % 2) /* others just go away */
+            TURN_UNTIL(&p[i], p[i].in.n > LONG);
+        peer_done(&p[i]);
+    }
+    testserver_settle(&server);
+    assert_int_equal(stats().shared_bytes, 0);
+    testserver_stop(&server);
+}
+
 /* ---- Peers that nobody knows. ---- */
 
 static void known_peer(struct peer *p)
@@ -315,6 +392,59 @@ static void unknown_heads_make_place_for_others(void **state)
         peer_done(&p[i]);
     stop(&known);
     assert_int_equal(server.handled, 3);
+}
+
+/* The connections of one address make place for each other, those of another address do not. */
+static void unknown_peers_share_by_address(void **state)
+{
+    enum { PEERS = 6, HEAD = 8000, OTHER = 0x7f000002 };
+    struct http_limits limits = {.unknown_address_bytes = (size_t)3 * HEAD};
+    struct peer other, p[PEERS];
+    start(&limits);
+    other = peer_connect_from(&server, OTHER);
+    fill_head(&other, HEAD);
+    TURN_UNTIL(&other, stats().unknown_bytes >= HEAD);
+    for (size_t i = 0; i < PEERS; i++) {
+        p[i] = peer_connect(&server);
+        fill_head(&p[i], HEAD);
+        TURN_UNTIL(&p[i], p[i].out.n == 0);
+        TURN_UNTIL(&p[i], stats().unknown_bytes > HEAD + (i < 2 ? i : 1) * HEAD);
+        assert_in_range(stats().unknown_bytes, 0, 4 * HEAD);
+    }
+    assert_in_range(stats().evicted, PEERS - 3, PEERS - 2);
+    peer_turn(&p[0]);
+    assert_true(p[0].is_ended); /* the oldest of its address, though not of all */
+    put(&other, "\r\n\r\n");
+    expect(&other, "hello");
+    for (size_t i = 0; i < PEERS; i++)
+        peer_done(&p[i]);
+    stop(&other);
+}
+
+/* The same for the number of connections, once they are a second old. */
+static void unknown_connections_are_limited_by_address(void **state)
+{
+    enum { PEERS = 4, OTHER = 0x7f000002 };
+    struct http_limits limits = {.unknown_of_address = PEERS};
+    struct peer other, p[PEERS + 1];
+    start(&limits);
+    other = peer_connect_from(&server, OTHER);
+    TURN_UNTIL(&other, stats().accepted == 1);
+    for (size_t i = 0; i < PEERS; i++) {
+        p[i] = peer_connect(&server);
+        TURN_UNTIL(&p[i], stats().accepted == i + 2);
+    }
+    int64_t old = loop_now(server.loop) + INT64_C(1000000000);
+    while (loop_now(server.loop) < old)
+        loop_turn(server.loop, old - loop_now(server.loop));
+    p[PEERS] = peer_connect(&server);
+    TURN_UNTIL(&p[PEERS], stats().evicted == 1);
+    TURN_UNTIL(&p[0], p[0].is_ended);
+    put(&other, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    expect(&other, "hello");
+    for (size_t i = 0; i < PEERS + 1; i++)
+        peer_done(&p[i]);
+    stop(&other);
 }
 
 /* One connection of an unknown peer is refused more; a known one beside it has all it needs. */
@@ -475,7 +605,11 @@ int main(void)
         cmocka_unit_test(holds_few_answers_of_one_connection),
         cmocka_unit_test(gives_up_answers_nobody_takes),
         cmocka_unit_test(bounds_all_answers_together),
+        cmocka_unit_test(holds_equal_answers_once),
+        cmocka_unit_test(holds_equal_answers_once_for_h1),
         cmocka_unit_test(unknown_heads_make_place_for_others),
+        cmocka_unit_test(unknown_peers_share_by_address),
+        cmocka_unit_test(unknown_connections_are_limited_by_address),
         cmocka_unit_test(unknown_bodies_have_a_share_of_their_own),
         cmocka_unit_test(cuts_off_trickling_bodies),
         cmocka_unit_test(cuts_off_endless_bodies),

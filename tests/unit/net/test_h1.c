@@ -247,13 +247,13 @@ static void streams_when_there_is_something(void **state)
     http_resume(w->watching);
     http_resume(w->watching);
     assert_int_equal(w->events.n, 3); /* fill is not called from here */
-    expect_text(peer_expect(p, S("one\r\n")), "3\r\none\r\n");
+    expect_text(peer_expect(p, S("one\r\n")), "00000003\r\none\r\n");
     http_resume(w->watching); /* for nothing */
     world_settle(w);
     buf_add_str(&w->events, S("two"));
     w->are_events_over = true;
     http_resume(w->watching);
-    expect_text(peer_expect(p, S("0\r\n\r\n")), "3\r\ntwo\r\n0\r\n\r\n");
+    expect_text(peer_expect(p, S("0\r\n\r\n")), "00000003\r\ntwo\r\n0\r\n\r\n");
     expect_text(peer_answer(p, 200), "GET /echo?after 0");
     world_settle(w);
     assert_int_equal(w->gone, 2);
