@@ -10,8 +10,8 @@
 #include "object/object.h"
 
 /* What stays as it is until somebody does something. */
-static const char *const final[] = {"AlreadyInstalled", "Blocked",        "CRDConflict",   "Conflict",
-                                    "InvalidInstall",   "InvalidPackage", "ScopeMismatch", NULL};
+static const char *const final[] = {"AlreadyInstalled", "Blocked",      "CRDConflict",   "Conflict", "InvalidInstall",
+                                    "InvalidPackage",   "NameConflict", "ScopeMismatch", NULL};
 
 static bool is_among(str reason, const char *const *list)
 {

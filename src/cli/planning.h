@@ -137,6 +137,9 @@ int planning_see_world(struct planning *p, struct err *err);
 int planning_check_seen(struct planning *p, struct err *err);
 /* install, self, asked, running (without the old package). ERR_BAD_REQUEST for a name that cannot be one. */
 int planning_find_place(struct planning *p, struct err *err);
+/* Whether the server would take the package from there: a directory has no source yet, and a name without a registry may be that of an
+ * image of the local store or of docker.io. */
+bool planning_is_same_source(const struct planning *p, str source);
 /* Findings about others in the same place and of the same family; running.old and others. */
 int planning_meet_others(struct planning *p, struct err *err);
 int planning_see_before(struct planning *p, struct err *err);

@@ -341,6 +341,8 @@ str planning_remedy(const struct planning *p, const struct finding *f)
         return again(p, p->source.package->scope == PACKAGE_CLUSTER, p->is_stack);
     if (str_eq(f->reason, S("CRDConflict")))
         return remedy_for_crds(p);
+    if (str_eq(f->reason, S("NameConflict")))
+        return S("install it under another repository name, or uninstall the package that has this name");
     if (str_eq(f->reason, S("CRDTerminating")))
         return remedy_for_going(p, f);
     if (str_eq(f->reason, S("AlreadyInstalled")))

@@ -4,6 +4,7 @@
 #include "cli/planning.h"
 
 #include "object/object.h"
+#include "oci/reference.h"
 #include "package/family.h"
 
 enum { OTHERS_MAX = 8 }; /* versions of a family that are read; it has one or two while an upgrade goes round */
@@ -25,6 +26,27 @@ static void check_place(struct planning *p)
 }
 
 /* ---- The family. ---- */
+
+bool planning_is_same_source(const struct planning *p, str source)
+{
+    str ours = p->source.package->source;
+    if (p->source.is_directory || str_eq(source, ours))
+        return true;
+    return str_eq(source, rival_source(p->a, oci_reference_located(p->a, ours, false)));
+}
+
+/* Whether the name is that of a package from another source. What the install has itself is not in its way. */
+static void check_source(struct planning *p, const struct planning_install *it)
+{
+    str installed = json_text(json_dig(&it->object, "status.installedPackage"));
+    struct rival other = {it->dialect, it->is_cluster, &it->object};
+    if (installed.n == 0 || object_is_deleting(&it->object) || &it->object == p->running.install ||
+        p->findings.list.n || !str_eq(rival_family(p->a, installed), p->source.package->family))
+        return;
+    str source = rival_source(p->a, installed);
+    if (!planning_is_same_source(p, source))
+        family_check_source(p->source.package, source, rival_title(p->a, &other), &p->findings);
+}
 
 /* An image that is installed somewhere. */
 struct image {
@@ -92,6 +114,7 @@ static int check_family(struct planning *p, struct err *err)
     vec_each(&p->world.list, it)
     {
         struct image image = image_of(&it->object);
+        check_source(p, it);
         if (object_is_deleting(&it->object))
             continue;
         p->is_held |= is_candidate(p, &image);

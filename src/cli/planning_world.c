@@ -75,6 +75,7 @@ static int add_crd(struct planning *p, const struct client_discovery *discovery,
     str_cut(crd.name, '.', &crd.plural, &crd.group);
     crd.is_managed = str_eq(object_label(metadata, S(LABEL_MANAGED_BY)), S(LABEL_MANAGER)) && family.n;
     crd.family = crd.is_managed ? family : (str){0};
+    crd.source = crd.is_managed ? object_annotation(metadata, S(ANNOTATION_SOURCE)) : (str){0};
     const struct client_discovered *d = find(discovery, crd.group, crd.plural);
     if (d) {
         crd.kind = d->resource.kind;
@@ -218,6 +219,8 @@ static bool fact_crd(void *ctx, struct arena *a, str name, struct plan_crd *ret)
     *ret = *crd;
     if (!p->world.knows_owners) /* not known is not a conflict: a note tells it */
         ret->family = p->source.package->family;
+    if (planning_is_same_source(p, ret->source))
+        ret->source = p->source.package->source;
     return true;
 }
 

@@ -364,7 +364,8 @@ int fetch_pull(struct fetcher *f, struct arena *a, const struct fetch_request *r
             pthread_mutex_unlock(&f->lock);
             continue;
         }
-        *ret = (struct fetch_result){.digest = oci_digest_format(a, &digest), .entry = entry};
+        *ret = (struct fetch_result){
+            .digest = oci_digest_format(a, &digest), .entry = entry, .is_from_store = is_in_store(&p.ask)};
         return 0;
     }
     return fetch_broken(failure, err);

@@ -91,6 +91,7 @@ struct fetch_request {
 struct fetch_result {
     str digest;                /* "sha256:…", what the reference stands for now */
     struct fetch_entry *entry; /* to be closed */
+    bool is_from_store;        /* the local store has it under this name; else a registry */
 };
 
 enum fetch_reason { FETCH_PULL_FAILED, FETCH_INVALID_PACKAGE, FETCH_STOPPED, FETCH_BUSY };

@@ -277,6 +277,32 @@ str oci_reference_with_source(struct arena *a, str reference, str source)
     return str_fmt(a, "%.*s/%.*s", STR(source), STR(reference));
 }
 
+str oci_reference_source(struct arena *a, const struct oci_reference *ref)
+{
+    if (ref->registry.n == 0)
+        return ref->path;
+    struct oci_reference r = oci_reference_normalize(a, ref);
+    return str_fmt(a, "%.*s/%.*s", STR(r.registry), STR(r.path));
+}
+
+str oci_reference_located(struct arena *a, str reference, bool is_from_store)
+{
+    struct oci_reference r;
+    struct err ignored;
+    if (oci_reference_parse(reference, &r, &ignored) < 0)
+        return reference;
+    str registry = r.registry.n || is_from_store ? r.registry : S(DEFAULT_REGISTRY);
+    struct buf b = {.arena = a};
+    if (registry.n)
+        buf_fmt(&b, "%.*s/", STR(registry));
+    buf_add_str(&b, r.path);
+    if (r.digest.n)
+        buf_fmt(&b, "@%.*s", STR(r.digest));
+    else if (r.tag.n)
+        buf_fmt(&b, ":%.*s", STR(r.tag));
+    return buf_str(&b);
+}
+
 struct oci_identity oci_reference_identity(struct arena *a, const struct oci_reference *ref, str version,
                                            const struct oci_digest *digest)
 {

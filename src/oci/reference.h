@@ -43,6 +43,14 @@ bool oci_reference_same(const struct oci_reference *a, const struct oci_referenc
  * to be seen: the source is not looked at. */
 str oci_reference_with_source(struct arena *a, str reference, str source);
 
+/* Where an image comes from: registry and path, normalised, without tag and digest. Without a registry the path as it is written:
+ * the name of an image of the local store. */
+str oci_reference_source(struct arena *a, const struct oci_reference *ref);
+
+/* The reference with the registry that it is pulled from. The tag of one that has a digest, too, is left out: nothing compares it
+ * with the digest, so it must not give a version. Only for what oci_reference_parse accepts. */
+str oci_reference_located(struct arena *a, str reference, bool is_from_store);
+
 /* Who a package is, whatever registry it comes from: the last two components of the path, and its version. */
 struct oci_identity {
     str repo; /* "library" when the path has but one component, in every registry: acme.example/wp is library:wp */

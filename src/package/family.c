@@ -89,6 +89,14 @@ void family_check_version(const struct package *candidate, str version, str dige
                      STR(version), STR(digest), STR(candidate->digest));
 }
 
+void family_check_source(const struct package *candidate, str source, str holder, struct findings *findings)
+{
+    if (!str_eq(source, candidate->source))
+        findings_add(findings, S("NameConflict"),
+                     "%.*s cannot be installed: the name %.*s is in use by %.*s%s%.*s, which comes from another source",
+                     STR(candidate->source), STR(candidate->family), STR(source), holder.n ? " of " : "", STR(holder));
+}
+
 /* Those that may live beside the candidate, which is the last of the list returned; the others are findings. */
 static size_t check_identities(const struct package *candidate, const struct package *const *others, size_t n_others,
                                const struct package **ret, struct findings *findings)

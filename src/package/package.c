@@ -219,6 +219,7 @@ static void set_identity(struct load *l, const struct oci_reference *reference)
     p->name = str_dup(l->keep, id.name);
     p->version = str_dup(l->keep, id.version);
     p->family = str_fmt(l->keep, "%.*s:%.*s", STR(id.repo), STR(id.name));
+    p->source = str_dup(l->keep, oci_reference_source(l->line, reference));
 }
 
 /* Records must fit into the store, so what is least missed goes first. */

@@ -44,6 +44,7 @@ struct package {
     str content;             /* hash of all that rights, CRDs and Deployment follow from: see package_is_same */
     str repo, name, version; /* the identity */
     str family;              /* "repo:name" */
+    str source; /* "registry.example.org/acme/wordpress": versions of one package have one; see oci_reference_source */
     enum package_format format;
     enum package_scope scope;
     str path; /* of the file that says so: ".registry/app.yaml", "package.yaml"; empty: there is none */

@@ -25,6 +25,7 @@ struct plan_install {
     str namespace;                   /* where the controller runs: its own, or spec.namespace */
     str image;                       /* spec.package with spec.source applied; for containers that name none */
     str source;                      /* for containers whose image names no registry */
+    str held_source;                 /* of the package that is installed, as status says; empty: none is */
     str pull_policy;                 /* empty: not said */
     struct json pull_secrets;        /* [{name}] or null */
     struct json account_annotations; /* object or null */
@@ -41,6 +42,7 @@ struct plan_crd {
     bool is_cluster_scoped;
     bool is_managed; /* Reeve put it there for a package… */
     str family;      /* …of this family */
+    str source;      /* where the family comes from; empty: not known */
     bool is_deleting;
 };
 

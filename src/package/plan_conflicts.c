@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands in the way of an install: the wrong kind of it, CRDs that are somebody else's, a pod that reaches too far. All of it
  * is found before anything is written. */
+#include "package/family.h"
 #include "package/plan_parts.h"
 #include "package/pod.h"
 
@@ -40,6 +41,14 @@ static void check_crd_scope(const struct plan_args *args, const struct crd_info 
                      STR(dialect->word));
 }
 
+/* What the install holds itself is not in its way. */
+static bool is_foreign_source(const struct plan_args *args, str source)
+{
+    str held = args->install->held_source;
+    return source.n && !str_eq(source, held) && !(held.n && str_eq(args->package->source, held)) &&
+           !str_eq(source, args->package->source);
+}
+
 /* What is being deleted is in the way whoever had it, but not for long: its reason tells that trying again helps. */
 static void check_crd_owner(const struct plan_args *args, const struct plan_crd *there, struct findings *f)
 {
@@ -50,6 +59,8 @@ static void check_crd_owner(const struct plan_args *args, const struct plan_crd 
         findings_add(f, CONFLICT, "CRD %.*s: exists already, and no package brought it", STR(there->name));
     else if (!str_eq(there->family, args->package->family))
         findings_add(f, CONFLICT, "CRD %.*s: belongs to package %.*s", STR(there->name), STR(there->family));
+    else if (is_foreign_source(args, there->source))
+        family_check_source(args->package, there->source, (str){0}, f);
 }
 
 /* "group/Kind" → the name of its CRD. */

@@ -49,7 +49,7 @@ static str spoken(struct arena *a, const struct dialect *dialect, str key)
 static struct json annotations_of(struct arena *a, const struct dialect *dialect, const struct package *p,
                                   const struct package_crd *crd, const struct json *body)
 {
-    enum { OTHERS = 2 };
+    enum { OTHERS = 3 };
     struct json annotations = author_map(a, object_annotations(body), json_len(&crd->annotations) + OTHERS);
     str title = json_get_text(&p->metadata, S("title"));
     json_each_member(&crd->annotations, m)
@@ -60,6 +60,8 @@ static struct json annotations_of(struct arena *a, const struct dialect *dialect
         json_set(a, &annotations, str_fmt(a, "%.*s/%.*s", STR(dialect->group), STR(dialect->title_annotation)),
                  json_str(title));
     json_set(a, &annotations, S(ANNOTATION_FAMILY), json_str(p->family));
+    if (p->source.n)
+        json_set(a, &annotations, S(ANNOTATION_SOURCE), json_str(p->source));
     return annotations;
 }
 

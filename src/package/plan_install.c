@@ -101,12 +101,19 @@ static str read_namespace(struct reading *r)
     return namespace;
 }
 
+static str held_source(struct arena *a, str reference)
+{
+    struct oci_reference ref;
+    return oci_reference_parse(reference, &ref, NULL) < 0 ? (str){0} : oci_reference_source(a, &ref);
+}
+
 void plan_install_read(struct arena *a, const struct dialect *dialect, const struct json *install,
                        struct plan_install *ret, struct findings *findings)
 {
     struct reading r = {.a = a, .spec = json_get(install, S("spec")), .findings = findings};
     bool is_cluster = str_eq(object_kind(install), dialect->install[1].kind);
     str source = text_of(&r, "source");
+    str held = json_get_text(json_get(install, S("status")), S("installedPackage"));
     *ret = (struct plan_install){
         .dialect = dialect,
         .is_cluster = is_cluster,
@@ -114,6 +121,7 @@ void plan_install_read(struct arena *a, const struct dialect *dialect, const str
         .namespace = is_cluster ? read_namespace(&r) : object_namespace(install),
         .image = read_image(&r, source),
         .source = source,
+        .held_source = held_source(a, held),
         .pull_policy = read_policy(&r),
         .pull_secrets = read_secrets(&r),
         .account_annotations = read_annotations(&r),

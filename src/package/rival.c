@@ -41,6 +41,12 @@ str rival_family(struct arena *a, str reference)
     return str_fmt(a, "%.*s:%.*s", STR(id.repo), STR(id.name));
 }
 
+str rival_source(struct arena *a, str reference)
+{
+    struct oci_reference ref;
+    return oci_reference_parse(reference, &ref, NULL) < 0 ? (str){0} : oci_reference_source(a, &ref);
+}
+
 /* ---- Who comes first. ---- */
 
 /* Those of a package before those of a stack, and those of a namespace before those of the cluster. */
@@ -93,8 +99,11 @@ void rival_check_package(struct arena *a, const struct rival *self, str family, 
     if (is_one(self, other) || !str_eq(rival_family(a, rival_reference(a, other->install)), family) ||
         !is_in_the_way(self, other))
         return;
-    findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(family),
-                 STR(rival_title(a, other)));
+    str wanted = rival_source(a, rival_asks_for(a, self->install));
+    str there = rival_source(a, rival_reference(a, other->install));
+    if (str_eq(wanted, there) || installed(other->install).n == 0)
+        findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(family),
+                     STR(rival_title(a, other)));
 }
 
 static struct plan_install read(struct arena *a, const struct rival *r)

@@ -31,5 +31,7 @@ str rival_title(struct arena *a, const struct rival *r);
 str rival_reference(struct arena *a, const struct json *install);
 /* The reference that an install asks for: spec.package with spec.source applied. */
 str rival_asks_for(struct arena *a, const struct json *install);
+/* "registry.example.org/repo/name" of a reference, or the local name; empty: it is none. */
+str rival_source(struct arena *a, str reference);
 /* "repo:name" of a reference; empty: it is none. */
 str rival_family(struct arena *a, str reference);

@@ -7,7 +7,8 @@
  *                                              a *crd.yaml of it, written out; the text is the YAML of its spec's properties
  *     --- install                              what is asked for
  *     --- cluster                              CRDs that are there, one a line: NAME kind=Order [cluster] [deleting]
- *                                              [family=acme:shop]; without a family no package brought it
+ *                                              [family=acme:shop] [source=registry.example.org/acme/shop]; without a family no package
+ *                                              brought it
  *     --- satisfied                            packages that are there, one a line
  *     --- options full-deployment              Reeve runs with --insecure-pass-full-deployment
  *
@@ -173,6 +174,7 @@ static void read_cluster(struct world *w, const struct case_section *s)
             .is_cluster_scoped = case_has_arg(&words, S("cluster")),
             .is_deleting = case_has_arg(&words, S("deleting")),
             .family = case_arg(&words, S("family")),
+            .source = case_arg(&words, S("source")),
         };
         crd->is_managed = crd->family.n > 0;
         str_cut(crd->name, '.', &crd->plural, &crd->group);

@@ -4,6 +4,7 @@
 #include "controllers/installs/needs.h"
 #include "controllers/installs/status.h"
 #include "object/object.h"
+#include "oci/reference.h"
 #include "package/family.h"
 #include "package/rival.h"
 #include "package/semver.h"
@@ -96,7 +97,7 @@ typedef VEC(const struct package *) packages;
 /* The same image by another name is another package: roles are named after it. */
 static bool is_one(const struct package *p, const struct package *q)
 {
-    return package_is_same(p, q) && str_eq(p->family, q->family);
+    return package_is_same(p, q) && str_eq(p->source, q->source);
 }
 
 static bool has_package(const struct holding *h, const struct package *p)
@@ -135,9 +136,27 @@ static const struct holding *find_rival(struct visit *v, str label)
 static void check_accepted(struct visit *v, const struct package *p, str label, struct findings *findings)
 {
     const struct holding *rival = find_rival(v, label);
-    if (rival)
+    if (rival && !findings->list.n)
         findings_add(findings, S("AlreadyInstalled"), "%.*s is installed already, by %.*s", STR(p->family),
                      STR(visit_title(v->a, rival->lane, rival->namespace, rival->name)));
+}
+
+/* The name is that of a package from another source, by whichever install. Installs of other namespaces are not named: the reader
+ * may not know of them. */
+static void check_name(struct visit *v, const struct package *p, str label, struct findings *findings)
+{
+    size_t at = 0;
+    str key;
+    void *value;
+    while (!findings->list.n && map_next(&v->s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        const struct package *there = h->is_reserved && h->old ? h->old : h->now;
+        bool is_known = h->lane->is_cluster || str_eq(h->namespace, object_namespace(&v->install));
+        if (!there || h->is_leaving || !str_eq(h->label, label) || str_eq(h->uid, object_uid(&v->install)))
+            continue;
+        family_check_source(p, there->source, is_known ? visit_title(v->a, h->lane, h->namespace, h->name) : (str){0},
+                            findings);
+    }
 }
 
 /* Whether somebody of the family has this very package already: then it gets along with all the others. */
@@ -237,12 +256,21 @@ static int need_finalizer(struct visit *v, struct err *err)
     return client_patch(v->r->client, v->a, &ref, &args, &v->install, err);
 }
 
+/* As it was asked for; with the registry, if that was left out and a registry had it: status says where a package came from. */
+static str installed_reference(struct arena *a, str image, const struct package *p)
+{
+    struct oci_reference ref;
+    if (oci_reference_parse(image, &ref, NULL) < 0 || str_eq(oci_reference_source(a, &ref), p->source))
+        return image;
+    return oci_reference_located(a, image, false);
+}
+
 static void say(struct visit *v, const struct package *p, const struct json *record)
 {
     const struct json *was = json_get(&v->install, S("status"));
     str installed = json_get_text(was, S("installedPackage")), digest = json_get_text(was, S("resolvedPackage"));
     struct status_report *r = v->report;
-    r->package = v->is_fallback ? installed : v->asked.image;
+    r->package = v->is_fallback ? installed : installed_reference(v->a, v->asked.image, p);
     r->digest = p->digest;
     r->version = p->version;
     r->record = *record;
@@ -341,6 +369,7 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
     packages others = {0};
     str waits_for = {0};
     *ret = false;
+    check_name(v, p, label, findings);
     check_accepted(v, p, label, findings);
     if (findings->list.n)
         return 0;
@@ -381,8 +410,10 @@ int accept_package(struct visit *v, const struct package *p, const struct plan *
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
     bool may = has_package(h, p);
-    if (!may)
-        check_accepted(v, p, label, findings); /* which tells more than that its names are taken */
+    if (!may) { /* these tell more than that its names are taken */
+        check_name(v, p, label, findings);
+        check_accepted(v, p, label, findings);
+    }
     installs_unlock(v->s);
     int code = may || findings->list.n ? 0 : own_check(v, plan, label, findings, err);
     if (code < 0 || findings->list.n)

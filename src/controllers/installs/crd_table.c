@@ -117,7 +117,8 @@ void crd_table_free(struct crd_table *t)
 
 /* ---- What is kept of a CRD. ---- */
 
-static const char *const kept_annotations[] = {ANNOTATION_FAMILY, ANNOTATION_APPLIED};
+static const char *const kept_annotations[] = {ANNOTATION_FAMILY, ANNOTATION_SOURCE, ANNOTATION_APPLIED};
+enum { KEPT_ANNOTATIONS = sizeof kept_annotations / sizeof *kept_annotations };
 
 static struct json keep_fields(struct arena *a, const struct json *from, const char *const *fields, size_t n)
 {
@@ -145,7 +146,7 @@ static struct json keep_metadata(struct arena *a, const struct json *crd)
 {
     static const char *const fields[] = {"name", "uid", "resourceVersion", "generation", "deletionTimestamp", "labels"};
     struct json kept = keep_fields(a, object_meta(crd), fields, sizeof fields / sizeof *fields);
-    struct json annotations = keep_fields(a, object_annotations(crd), kept_annotations, 2);
+    struct json annotations = keep_fields(a, object_annotations(crd), kept_annotations, KEPT_ANNOTATIONS);
     json_add(a, &kept, S("annotations"), annotations);
     return kept;
 }
@@ -194,7 +195,7 @@ struct crd_row crd_row_of(struct arena *a, const struct json *crd)
     const struct json *spec = json_get(crd, S("spec")), *names = json_get(spec, S("names"));
     str family = object_annotation(crd, S(ANNOTATION_FAMILY));
     bool is_managed = str_eq(object_label(crd, S(LABEL_MANAGED_BY)), S(LABEL_MANAGER)) && family.n;
-    struct json ours = keep_fields(a, object_annotations(crd), kept_annotations, 2);
+    struct json ours = keep_fields(a, object_annotations(crd), kept_annotations, KEPT_ANNOTATIONS);
     return (struct crd_row){
         .crd = {.name = str_dup(a, object_name(crd)),
                 .group = str_dup(a, json_get_text(spec, S("group"))),
@@ -203,6 +204,7 @@ struct crd_row crd_row_of(struct arena *a, const struct json *crd)
                 .is_cluster_scoped = str_eq(json_get_text(spec, S("scope")), S("Cluster")),
                 .is_managed = is_managed,
                 .family = is_managed ? str_dup(a, family) : (str){0},
+                .source = is_managed ? str_dup(a, object_annotation(crd, S(ANNOTATION_SOURCE))) : (str){0},
                 .is_deleting = object_is_deleting(crd)},
         .uid = str_dup(a, object_uid(crd)),
         .label = is_managed ? plan_family_label(a, family) : (str){0},
@@ -241,8 +243,8 @@ void crd_table_del(struct crd_table *t, str name)
 static struct crd_row row_dup(struct arena *a, const struct crd_row *row)
 {
     struct crd_row copy = *row;
-    str *texts[] = {&copy.crd.name, &copy.crd.group, &copy.crd.plural, &copy.crd.kind, &copy.crd.family,
-                    &copy.uid,      &copy.label,     &copy.version,    &copy.applied};
+    str *texts[] = {&copy.crd.name,   &copy.crd.group, &copy.crd.plural, &copy.crd.kind, &copy.crd.family,
+                    &copy.crd.source, &copy.uid,       &copy.label,      &copy.version,  &copy.applied};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i] = str_dup(a, *texts[i]);
     return copy;

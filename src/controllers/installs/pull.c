@@ -171,7 +171,8 @@ static struct fetch_request request_of(const struct plan_install *asked)
                                   .is_at_once = true};
 }
 
-/* A package that reads well is one that may still have findings: those are the plan's to tell. */
+/* A package that reads well is one that may still have findings: those are the plan's to tell. identity: empty for what is pulled
+ * for the first time. */
 static int pull_one(struct installs *s, struct arena *a, const struct fetch_request *request, str identity,
                     const struct package **ret, struct fetch_failure *failure, struct err *err)
 {
@@ -179,6 +180,8 @@ static int pull_one(struct installs *s, struct arena *a, const struct fetch_requ
     int code = fetch_pull(s->fetcher, a, request, &result, failure, err);
     if (code < 0)
         return code;
+    if (identity.n == 0) /* a local name and the same name in a registry are two packages */
+        identity = oci_reference_located(a, request->reference, result.is_from_store);
     code = packages_load(s, result.entry, identity, result.digest, ret, err);
     if (code < 0)
         *failure = (struct fetch_failure){.reason = FETCH_INVALID_PACKAGE, .may_pass = code == ERR_IO};
@@ -189,6 +192,7 @@ static int pull_one(struct installs *s, struct arena *a, const struct fetch_requ
 static const struct package *find_running(struct installs *s, struct arena *a, const struct plan_install *asked,
                                           str reference, str digest, struct err *err)
 {
+    reference = oci_reference_located(a, reference, true); /* status has the registry, if there was one */
     const struct package *p = packages_find(s, reference, digest);
     struct fetch_entry *entry;
     if (p || (fetch_open(s->fetcher, reference, digest, &entry, err) == 0 &&
@@ -210,7 +214,7 @@ static void pull_wanted(struct installs *s, struct arena *a, const struct plan_i
     struct fetch_failure failure = {.reason = FETCH_PULL_FAILED, .may_pass = true};
     struct err err;
     if (read_auths(s, a, asked, &request, &err) == 0 &&
-        pull_one(s, a, &request, asked->image, &p->wanted, &failure, &err) == 0)
+        pull_one(s, a, &request, (str){0}, &p->wanted, &failure, &err) == 0)
         return;
     p->is_busy = failure.reason == FETCH_BUSY;
     /* What a registry refuses today it may give tomorrow: images are pushed, passwords mended, certificates renewed, and nobody
@@ -289,7 +293,8 @@ static void pull_both(struct installs *s, struct arena *a, const struct lane *la
     pull_installed(s, a, lane, install, asked, p);
     if (p->is_busy || !is_valid || object_is_deleting(install))
         return; /* the visit of the install says why */
-    if (p->running && str_eq(running, asked->image) && observed == p->generation)
+    bool is_same = str_eq(running, asked->image) || str_eq(running, oci_reference_located(a, asked->image, false));
+    if (p->running && is_same && observed == p->generation)
         p->wanted = package_ref(p->running);
     else
         pull_wanted(s, a, asked, p);

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A tenant who holds nothing but the admin persona of her own namespace tries to reach beyond it. One function per attack.
+
+usage: tenant_attack_test.py REEVE [TEST…]
+
+team-a and team-b are other tenants, mallory attacks from the namespace "mallory". What she does is done as herself; what the others
+and the administrator do is done as they would.
+"""
+import copy
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from package_work import CRDS, MERGE, RBAC, Packages, condition, crd, files, image, path_of, wait_for  # noqa: E402
+from reeve_server import Server, Tap  # noqa: E402
+
+PI, CPI = 'PackageInstall', 'ClusterPackageInstall'
+GENUINE, EVIL = 'registry.example.org/acme', 'evil.example.org/acme'
+AS_MALLORY = {'Impersonate-User': 'mallory'}
+GROUP = 'rbac.authorization.k8s.io'
+
+
+class World(Packages):
+    """A server with three tenants. Images are in its local store, under the names of registries."""
+
+    def begin(self):
+        for name in ('team-a', 'team-b', 'mallory'):
+            self.namespace(name, {'rbac.crossplane.io/managed-roles': 'true'})
+            user = name if name == 'mallory' else 'user-of-' + name
+            self.must('POST', '%snamespaces/%s/rolebindings' % (RBAC, name), {
+                'metadata': {'name': 'admin'}, 'subjects': [{'kind': 'User', 'name': user, 'apiGroup': GROUP}],
+                'roleRef': {'kind': 'ClusterRole', 'name': 'crossplane:ns:%s:admin' % name, 'apiGroup': GROUP}})
+
+    def package(self, source, version, *definitions, **more):
+        """source: registry/repo/name"""
+        self.layout.add('%s:%s' % (source, version), image(files(list(definitions), version=version, **more)))
+
+    def attack(self, kind, name, package, **spec):
+        """mallory installs something in her namespace, as herself."""
+        return self.must('POST', path_of(kind, 'mallory'), {
+            'apiVersion': 'packages.crossplane.io/v1alpha1', 'kind': kind, 'metadata': {'name': name},
+            'spec': {'package': package, **spec}}, AS_MALLORY)
+
+    def change(self, name, package):
+        """mallory changes her install, as herself."""
+        return self.must('PATCH', path_of(PI, 'mallory', name), {'spec': {'package': package}}, {**MERGE, **AS_MALLORY})
+
+    def refused(self, namespace, name, reason, kind=PI):
+        """The install waits or was refused for this reason, which is returned with its message."""
+        install = self.wait(kind, namespace, name, lambda one: condition(one, 'Synced')['reason'] == reason or
+                            condition(one, 'Ready')['reason'] == reason, 'never ' + reason)
+        assert condition(install, 'Ready')['status'] != 'True', install
+        return condition(install, 'Ready')['message']
+
+    def definition(self, name):
+        """What clients of a CRD see of it, without what changes when installs come and go."""
+        one = self.must('GET', CRDS + '/' + name)
+        keep = {key: value for key, value in one['metadata'].get('labels', {}).items() if key == 'crossplane.io/scope'}
+        return copy.deepcopy([one['spec'], keep])
+
+    def leave(self, *installs):
+        for kind, namespace, name in installs:
+            self.remove(kind, namespace, name)
+        for kind, namespace, name in installs:
+            self.gone(kind, namespace, name)
+
+
+def spec_of(definition):
+    return definition['spec']['versions'][0]['schema']['openAPIV3Schema']['properties']['spec']
+
+
+def site(**fields):
+    """The CRD of a made-up blog package; fields: properties of spec."""
+    one = crd('sites', 'blog.example.org')
+    root = one['spec']['versions'][0]['schema']['openAPIV3Schema']
+    root.setdefault('properties', {})['spec'] = {'type': 'object', 'properties': {
+        'size': {'type': 'string', 'pattern': '^[SML]$'}, **fields}}
+    return one
+
+
+# ---- The name of a package. ----
+
+
+def the_name_of_another_tenants_package_is_taken(world):
+    """A package from her own registry with the name of one that is installed: refused, naming both sources and nobody's namespace."""
+    takeover = site(injected={'type': 'string', 'default': 'gotcha'})
+    del spec_of(takeover)['properties']['size']['pattern']
+    world.package(GENUINE + '/blog', '1.0', site())
+    world.package(EVIL + '/blog', '2.1', takeover)
+    world.install(PI, 'team-a', 'blog', GENUINE + '/blog:1.0')
+    world.ready(PI, 'team-a', 'blog')
+    before = world.definition('sites.blog.example.org')
+    world.attack(PI, 'mine', EVIL + '/blog:2.1')
+    message = world.refused('mallory', 'mine', 'NameConflict')
+    assert GENUINE + '/blog' in message and EVIL + '/blog' in message and 'team-a' not in message, message
+    assert world.definition('sites.blog.example.org') == before
+    world.ready(PI, 'team-a', 'blog')
+    world.leave((PI, 'mallory', 'mine'), (PI, 'team-a', 'blog'))
+
+
+def the_name_of_a_cluster_package_is_taken(world):
+    """The same for a package of the environment; it may be named, because everybody can see it."""
+    world.package(GENUINE + '/cloud', '1.0', crd('regions', 'cloud.example.org', cluster=True), cluster=True)
+    world.package(EVIL + '/cloud', '1.1', crd('zones', 'cloud.evil.example.org'))
+    world.install(CPI, '', 'cloud', GENUINE + '/cloud:1.0')
+    world.ready(CPI, '', 'cloud')
+    world.attack(PI, 'cloud-too', EVIL + '/cloud:1.1')
+    message = world.refused('mallory', 'cloud-too', 'NameConflict')
+    assert 'ClusterPackageInstall cloud' in message, message
+    assert world.ask('GET', CRDS + '/zones.cloud.evil.example.org')[0] == 404
+    world.leave((PI, 'mallory', 'cloud-too'), (CPI, '', 'cloud'))
+
+
+def a_local_name_is_not_that_of_a_registry(world):
+    """An image of the local store is not the one of that name in a registry, though both are written alike."""
+    world.package('acme/local', '1.0', crd('locals', 'local.example.org'))
+    world.package('docker.io/acme/remote', '1.0', crd('remotes', 'remote.example.org'))
+    world.install(PI, 'team-a', 'local', 'acme/local:1.0')
+    world.ready(PI, 'team-a', 'local')
+    world.package('docker.io/acme/local', '2.0', crd('locals', 'local.example.org'))
+    world.attack(PI, 'local', 'docker.io/acme/local:2.0')
+    world.refused('mallory', 'local', 'NameConflict')
+    world.leave((PI, 'mallory', 'local'), (PI, 'team-a', 'local'))
+
+
+def a_tag_beside_a_digest_takes_no_version(world):
+    """A version that only a tag gives cannot be occupied by another image that is pinned behind it."""
+    plain = {'version': None}
+    old = world.layout.add(GENUINE + '/pin:1.0', image(files([crd('pins', 'pin.example.org')], app=plain)))
+    world.layout.add(GENUINE + '/pin:2.0', image(files([crd('pins', 'pin.example.org'), crd('needles', 'pin.example.org')], app=plain)))
+    world.attack(PI, 'pin', '%s/pin:2.0@%s' % (GENUINE, old))
+    world.ready(PI, 'mallory', 'pin')
+    world.install(PI, 'team-a', 'pin', GENUINE + '/pin:2.0')
+    world.ready(PI, 'team-a', 'pin')
+    world.leave((PI, 'team-a', 'pin'), (PI, 'mallory', 'pin'))
+
+
+TESTS = (the_name_of_another_tenants_package_is_taken, the_name_of_a_cluster_package_is_taken, a_local_name_is_not_that_of_a_registry,
+         a_tag_beside_a_digest_takes_no_version)
+
+
+def main():
+    tap = Tap()
+    server = Server(sys.argv[1])
+    server.start()
+    try:
+        world = World(server)
+        world.begin()
+        for test in TESTS:
+            if len(sys.argv) < 3 or test.__name__ in sys.argv[2:]:
+                tap.run(test.__name__.replace('_', ' '), test, world)
+        server.stop()
+    finally:
+        server.remove()
+    return tap.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
