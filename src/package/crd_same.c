@@ -4,7 +4,7 @@
 #include "object/crd.h"
 #include "object/kind.h"
 #include "object/strict.h"
-#include "package/crd_union.h"
+#include "package/crd_union_parts.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,8 +14,7 @@ static int by_name(const void *l, const void *r)
     return str_cmp(json_get_text(l, S("name")), json_get_text(r, S("name")));
 }
 
-/* Name and spec in their one form; false when the server would not take it. */
-static bool in_one_form(struct arena *a, const struct json *crd, struct json *ret)
+bool crd_one_form(struct arena *a, const struct json *crd, struct json *ret)
 {
     const struct kind *kind = kind_builtin_by_body(S("apiextensions.k8s.io/v1"), S("CustomResourceDefinition"));
     const struct json *spec = json_get(crd, S("spec"));
@@ -39,5 +38,5 @@ bool crd_is_same(const struct json *l, const struct json *r)
     str name = json_get_text(json_get(l, S("metadata")), S("name"));
     if (!str_eq(name, json_get_text(json_get(r, S("metadata")), S("name"))))
         return false;
-    return in_one_form(&scratch, l, &left) && in_one_form(&scratch, r, &right) && json_equal(&left, &right);
+    return crd_one_form(&scratch, l, &left) && crd_one_form(&scratch, r, &right) && json_equal(&left, &right);
 }

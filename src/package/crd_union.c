@@ -264,6 +264,17 @@ static struct json unite(struct crd_union *u)
     return all;
 }
 
+bool crd_serves(struct arena *a, const struct crd_source *wide, const struct crd_source *narrow,
+                struct findings *conflicts)
+{
+    const struct crd_source *sources[] = {narrow, wide}; /* as if wide were the newer one */
+    struct crd_union u = {.arena = a, .sources = sources, .n = 2, .conflicts = conflicts};
+    u.name = json_get_text(json_get(wide->crd, S("metadata")), S("name"));
+    (void)unite(&u);
+    arena_done(&u.scratch);
+    return u.n_conflicts == 0;
+}
+
 bool crd_union(struct arena *a, const struct crd_source *sources, size_t n, struct json *ret,
                struct findings *conflicts)
 {

@@ -51,6 +51,27 @@ static void format_place(struct buf *b, const struct crd_place *at)
     buf_add_str(b, at->field);
 }
 
+/* "CRD things.example.org: v1: spec.size: " */
+static void format_head(struct crd_union *u, struct buf *b, const struct crd_place *at)
+{
+    buf_fmt(b, "CRD %.*s: ", STR(u->name));
+    if (u->version.n)
+        buf_fmt(b, "%.*s: ", STR(u->version));
+    if (at) {
+        struct buf place = {.arena = &u->scratch};
+        format_place(&place, at);
+        buf_fmt(b, "%.*s: ", STR(finding_shown(&u->scratch, buf_str(&place), PLACE_MAX)));
+    }
+}
+
+void crd_tell_change(struct crd_union *u, str reason, const struct crd_place *at, str text)
+{
+    struct buf b = {.arena = &u->scratch};
+    format_head(u, &b, at);
+    u->n_conflicts++;
+    findings_add(u->conflicts, reason, "%.*s%.*s", STR(buf_str(&b)), STR(text));
+}
+
 void crd_tell(struct crd_union *u, const struct crd_place *at, const char *what, size_t older, str was, size_t newer,
               str now)
 {
@@ -58,14 +79,7 @@ void crd_tell(struct crd_union *u, const struct crd_place *at, const char *what,
     bool is_one = str_eq(l->package, r->package);
     u->n_conflicts++;
     struct buf b = {.arena = &u->scratch};
-    buf_fmt(&b, "CRD %.*s: ", STR(u->name));
-    if (u->version.n)
-        buf_fmt(&b, "%.*s: ", STR(u->version));
-    if (at) {
-        struct buf place = {.arena = &u->scratch};
-        format_place(&place, at);
-        buf_fmt(&b, "%.*s: ", STR(finding_shown(&u->scratch, buf_str(&place), PLACE_MAX)));
-    }
+    format_head(u, &b, at);
     if (what)
         buf_fmt(&b, "%s: ", what);
     buf_fmt(&b, "%.*s in %.*s %.*s, %.*s in ", STR(was), STR(l->package), STR(l->version), STR(now));
