@@ -287,7 +287,7 @@ str oci_reference_source(struct arena *a, const struct oci_reference *ref)
 
 str oci_reference_located(struct arena *a, str reference, bool is_from_store)
 {
-    struct oci_reference r;
+    struct oci_reference r = {0};
     struct err ignored;
     if (oci_reference_parse(reference, &r, &ignored) < 0)
         return reference;

@@ -60,8 +60,11 @@ static struct json body_of_one(struct arena *a, const struct crd_holder *h)
     struct findings ignored = {.arena = a};
     struct crd_source both[] = {{h->package, h->version, h->now}, {h->package, h->old_version, h->old}};
     struct json body;
-    if (!h->old || !h->now)
-        return h->now ? *h->now : *h->old;
+    assert(h->now || h->old);
+    if (!h->old)
+        return *h->now;
+    if (!h->now)
+        return *h->old;
     return crd_union(a, both, 2, &body, &ignored) ? body : crd_extend(a, h->now, h->old);
 }
 
