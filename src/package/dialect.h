@@ -40,8 +40,9 @@ extern const struct dialect dialect_packages, dialect_stacks;
 #define LABEL_TO_ADMIN "rbac.crossplane.io/aggregate-to-crossplane-admin"
 #define LABEL_MANAGED_ROLES "rbac.crossplane.io/managed-roles"
 #define ANNOTATION_PREFIX "packages.crossplane.io/"
-#define ANNOTATION_FAMILY "packages.crossplane.io/family"   /* "repo:name", on CRDs: whose they are */
-#define ANNOTATION_SOURCE "packages.crossplane.io/source"   /* where that comes from; a hint: status of installs is trusted */
+#define ANNOTATION_FAMILY "packages.crossplane.io/family" /* "repo:name", on CRDs: whose they are */
+#define ANNOTATION_SOURCE \
+    "packages.crossplane.io/source" /* where that comes from; a hint: status of installs is trusted */
 #define ANNOTATION_APPLIED "packages.crossplane.io/applied" /* hash of what was written */
 #define ANNOTATION_DELETE_INSTANCES "packages.crossplane.io/delete-instances"
 #define FINALIZER_UNINSTALL "packages.crossplane.io/uninstall"
