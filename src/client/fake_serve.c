@@ -259,6 +259,7 @@ static void apply_new(struct transport_call *call, const struct fake_place *p, s
         fake_refuse(call, &status);
         return;
     }
+    json_remove(meta_of(a, &body), S("resourceVersion")); /* servers ask for none of what is not there */
     json_set(a, meta_of(a, &body), S("name"), json_str(p->name));
     create(call, p, body);
 }

@@ -67,13 +67,17 @@
 /* On a namespaced manifest without a namespace: a LabelSelector (JSON). It is applied to each namespace of the managed cluster that
  * matches, as they come and go. */
 #define FLEET_ANNOTATION_SELECTOR "agent.reeve.dev/namespace-selector"
-/* On a manifest: "true" lets the agent take over an object of that name that it did not make. */
-#define FLEET_ANNOTATION_ADOPT "reeve.dev/adopt"
 
 /* ---- On the managed cluster. ---- */
 
-/* On every object that was delivered, and may be deleted with its work: what the agent watches. */
+/* On every object that was delivered: what the agent watches. "true": the agent created it and may delete it with its work.
+ * FLEET_ADOPTED: it existed before; it is kept as its work says and never deleted. */
 #define FLEET_LABEL_DELIVERED "agent.reeve.dev/delivered"
+#define FLEET_ADOPTED "adopted"
+/* On an object that the agent did not create: "true", set by the owner of the object, lets works change it. */
+#define FLEET_ANNOTATION_ADOPT "reeve.dev/adopt"
+/* On an adopted object: name of the AppliedManifestWork that decides what it says. */
+#define FLEET_ANNOTATION_ADOPTED_BY "agent.reeve.dev/adopted-by"
 /* On a ClusterRole: "true" lets the agent do what it says. For kinds that works deliver besides roles and bindings. */
 #define FLEET_LABEL_WORK_RIGHTS "open-cluster-management.io/aggregate-to-work"
 #define FLEET_FINALIZER_APPLIED "cluster.open-cluster-management.io/applied-manifest-work-cleanup"

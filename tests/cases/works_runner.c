@@ -149,8 +149,6 @@ static void add_manifest(struct buf *b, const struct manifest *m)
         buf_fmt(b, " ignores=%zu", json_len(m->ignored));
     if (m->feedback)
         buf_fmt(b, " feedback=%zu", json_len(m->feedback));
-    if (m->may_adopt)
-        buf_add_str(b, S(" adopts"));
     if (m->selector) {
         buf_add_str(b, S(" selects="));
         json_encode(b, m->selector, JSON_SORTED);
@@ -252,7 +250,7 @@ static void step(struct world *w, const struct case_section *s)
     } else if (str_eq(s->name, S("fates"))) {
         read_fates(w, s);
     } else if (str_eq(s->name, S("leaving"))) {
-        w->facts = report_leaving(w->a);
+        w->facts = report_leaving(w->a, (str){0});
     } else if (str_eq(s->name, S("time")) && time_parse(s->args, &seconds, &nanos)) {
         w->fake.wall = seconds * INT64_C(1000000000);
     } else if (str_eq(s->name, S("write"))) {

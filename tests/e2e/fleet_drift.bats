@@ -197,20 +197,95 @@ YAML
     rbac_is one ^waits ''
 }
 
-@test "a manifest that says so takes it over, and with it its fate" {
+@test "an existing namespace and what is in it: Conflict, untouched, and still there when the work is gone" {
+    # Once the agent watches these kinds, what its copy does not show need not be missing.
+    work cluster1 watches <<<"workload: {manifests: [{apiVersion: v1, kind: Namespace, metadata: {name: watched}}, $(configmap_manifest watched one 1)]}"
+    gets Applied True manifestwork watches -n cluster1
+    namespace_at one theirs
+    one create configmap theirs -n theirs --from-literal=value=1
+    local before
+    before=$(theirs_now)
+    work cluster1 grabs <<YAML
+workload:
+  manifests:
+  - {apiVersion: v1, kind: Namespace, metadata: {name: theirs}}
+  - {apiVersion: v1, kind: Namespace, metadata: {name: default}}
+  - $(configmap_manifest theirs theirs 1)
+  - $(configmap_manifest theirs ours 1)
+YAML
+    gets Applied False manifestwork grabs -n cluster1
+    eventually shows 'Conflict Conflict Conflict AppliedManifestComplete' applied_reasons grabs
+    shows "$before" theirs_now
+    hub delete manifestwork grabs -n cluster1 --timeout=60s
+    shows "$before" theirs_now
+    gone_at one configmap ours -n theirs
+    one delete namespace theirs
+    hub delete manifestwork watches -n cluster1 --timeout=60s
+}
+
+theirs_now() { at one namespace theirs -o json && at one namespace default -o json && at one configmap theirs -n theirs -o json; }
+applied_reasons() { at hub manifestwork "$1" -n cluster1 -o json | jq -r '[.status.resourceStatus.manifests[].conditions[] | select(.type == "Applied") | .reason] | join(" ")'; }
+
+@test "an apply with a version that no object has creates or is refused, which is how the agent creates" {
+    local version='resourceVersion: "9223372036854775807"'
+    one apply --server-side --field-manager=test -f - <<<$'---\n'"{apiVersion: v1, kind: ConfigMap, metadata: {name: versions, namespace: team, $version}, data: {value: first}}"
+    run -1 one apply --server-side --field-manager=other -f - <<<$'---\n'"{apiVersion: v1, kind: ConfigMap, metadata: {name: versions, namespace: team, $version}, data: {more: second}}"
+    mentions 'the object has been modified'
+    run -1 one apply --server-side --field-manager=other -f - <<<$'---\n'"{apiVersion: v1, kind: Namespace, metadata: {name: team, $version}}"
+    mentions 'the object has been modified'
+    holds_at one '.data == {value: "first"}' configmap versions -n team
+    one delete configmap versions -n team
+}
+
+@test "a work that names Namespace default as its own, by an earlier agent: it goes, and the namespace stays" {
+    work cluster1 undeletable <<<"workload: {manifests: [$(configmap_manifest team undeletable 1)]}"
+    gets Applied True manifestwork undeletable -n cluster1
+    local owner applied
+    owner=$(at one configmap undeletable -n team -o json | jq -c '{metadata: {ownerReferences: .metadata.ownerReferences, labels: {"agent.reeve.dev/delivered": "true"}}}')
+    applied=$(jq -r '.metadata.ownerReferences[0].name' <<<"$owner")
+    one patch namespace default --type=merge -p "$owner"
+    one patch appliedmanifestwork "$applied" --subresource=status --type=json \
+        -p '[{"op":"add","path":"/status/appliedResources/-","value":{"group":"","version":"v1","resource":"namespaces","name":"default","namespace":"","uid":""}}]'
+    hub delete manifestwork undeletable -n cluster1 --timeout=30s
+    eventually holds_at one '.metadata.ownerReferences == null and .metadata.deletionTimestamp == null' namespace default
+    one label namespace default agent.reeve.dev/delivered-
+}
+
+@test "an object whose owner consents is changed as the work says, and stays when the work goes" {
     one create clusterrole adopted --verb=get --resource=secrets
+    one annotate clusterrole adopted reeve.dev/adopt=true
     work cluster1 adopts <<'YAML'
 workload:
   manifests:
   - apiVersion: rbac.authorization.k8s.io/v1
     kind: ClusterRole
-    metadata: {name: adopted, annotations: {reeve.dev/adopt: "true"}}
+    metadata: {name: adopted}
     rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 YAML
     gets Applied True manifestwork adopts -n cluster1
-    rbac_is one ^adopted "ClusterRole adopted: /pods get $(of adopts)"
-    hub delete manifestwork adopts -n cluster1
-    rbac_is one ^adopted ''
+    rbac_is one ^adopted 'ClusterRole adopted: /pods get {agent.reeve.dev/delivered=adopted} []'
+    one patch clusterrole adopted --type=merge -p '{"rules":[]}'
+    rbac_is one ^adopted 'ClusterRole adopted: /pods get {agent.reeve.dev/delivered=adopted} []'
+    hub delete manifestwork adopts -n cluster1 --timeout=60s
+    rbac_is one ^adopted 'ClusterRole adopted: /pods get {} []'
+    one delete clusterrole adopted
+}
+
+@test "a manifest cannot consent for the owner of an object" {
+    one create clusterrole kept --verb=get --resource=secrets
+    work cluster1 claims <<'YAML'
+workload:
+  manifests:
+  - apiVersion: rbac.authorization.k8s.io/v1
+    kind: ClusterRole
+    metadata: {name: kept, annotations: {reeve.dev/adopt: "true"}}
+    rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+YAML
+    gets Applied False manifestwork claims -n cluster1
+    eventually shows Conflict applied_reasons claims
+    hub delete manifestwork claims -n cluster1 --timeout=60s
+    rbac_is one ^kept 'ClusterRole kept: /secrets get {} []'
+    one delete clusterrole kept
 }
 
 @test "deleted by its permission, made anew by somebody: theirs now" {

@@ -184,23 +184,26 @@ config() { printf '{resourceIdentifier: {resource: %s, name: %s, namespace: team
 @test "ServerSideApply: its own fields; another manager's only by force" {
     one apply --server-side --field-manager=somebody -f - <<<$'---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: ssa, namespace: team}, data: {value: theirs, more: kept}}'
     local apply='updateStrategy: {type: ServerSideApply}' force='updateStrategy: {type: ServerSideApply, serverSideApply: {force: true, fieldManager: work-agent-x}}'
-    local adopting="{apiVersion: v1, kind: ConfigMap, metadata: {name: ssa, namespace: team, annotations: {reeve.dev/adopt: 'true'}}, data: {value: ours}}"
     work cluster1 ssa <<<"{workload: {manifests: [$(configmap_manifest team ssa ours)]}, manifestConfigs: [$(config configmaps ssa "$apply")]}"
     gets Applied False manifestwork ssa -n cluster1
     run -0 manifest_message ssa 0
     mentions 'reeve.dev/adopt'
-    work cluster1 ssa <<<"{workload: {manifests: [$adopting]}, manifestConfigs: [$(config configmaps ssa "$apply")]}"
-    gets Applied False manifestwork ssa -n cluster1
-    run -0 manifest_message ssa 0
-    mentions 'conflict with "somebody"'
+    one annotate configmap ssa -n team reeve.dev/adopt=true
+    touch_work ssa
+    eventually said_of_first ssa 'conflict with "somebody"'
     shows theirs value ssa
-    work cluster1 ssa <<<"{workload: {manifests: [$adopting]}, manifestConfigs: [$(config configmaps ssa "$force")]}"
+    work cluster1 ssa <<<"{workload: {manifests: [$(configmap_manifest team ssa ours)]}, manifestConfigs: [$(config configmaps ssa "$force")]}"
     gets Applied True manifestwork ssa -n cluster1
     eventually shows ours value ssa
     shows kept at one configmap ssa -n team -o 'jsonpath={.data.more}'
     holds_at one 'any(.metadata.managedFields[]; .manager == "work-agent-x" and .operation == "Apply")' configmap ssa -n team
     drop ssa
+    shows ours value ssa
+    one delete configmap ssa -n team
 }
+
+# said_of_first WORK TEXT: the condition Applied of the first manifest contains it.
+said_of_first() { [[ $(manifest_message "$1" 0) == *"$2"* ]]; }
 
 @test "ReadOnly: looked at, told of, left alone" {
     one create configmap looked -n team --from-literal=value=theirs

@@ -2,8 +2,9 @@
 /* One object of a work, made what its manifest says.
  *
  *   known and equal ─► nothing
- *   else: the server's own copy ─┬─ none ─► created
- *                                ├─ going, or somebody else's ─► said so, untouched
+ *   else: the server's own copy ─┬─ none ─► created; if one of that name appears meanwhile, that is refused, and looked at again
+ *                                ├─ going, or foreign ─► said so, untouched
+ *                                ├─ foreign, and its owner lets works change it ─► adopted: patched or applied, never owned
  *                                ├─ another work's as well ─► shared if it means the same, else said so: first come stays
  *                                └─ ours ─► patched, applied, or deleted and made anew (roleRef) */
 #include "controllers/garbage/patch.h"
@@ -62,7 +63,7 @@ static void missing(struct work_item *item)
 static void written(struct work_item *item, const struct json *live)
 {
     found(item, live);
-    item->uid = object_uid(&item->live);
+    item->uid = item->is_adopted ? (str){0} : object_uid(&item->live);
 }
 
 static struct client_ref ref_of(const struct work_item *item)
@@ -87,6 +88,37 @@ static bool is_labelled(const struct json *live)
     return str_eq(object_label(live, S(FLEET_LABEL_DELIVERED)), S("true"));
 }
 
+static bool is_recorded_one(const struct work_item *item, const struct json *live)
+{
+    return item->recorded.n && str_eq(item->recorded, object_uid(live));
+}
+
+/* What is wanted of the object depends on whether it was there before. */
+static void set_adoption(struct visit *v, struct work_item *item, bool is_adopted, bool leads)
+{
+    if (!is_adopted && !item->is_adopted)
+        return;
+    item->is_adopted = is_adopted;
+    item->want = content_want(v->a, item->report.manifest, item->namespace);
+    if (is_adopted)
+        item->want = content_want_adopted(v->a, &item->want, leads ? v->applied_name : (str){0});
+    if (!content_is_rbac(&item->want))
+        item->hash = content_hash(v->a, &item->want);
+}
+
+static void see_adoption(struct visit *v, struct work_item *item, const struct json *live, const struct owners *owners)
+{
+    set_adoption(v, item, owners->is_adoptable && !is_recorded_one(item, live), !owners->leader.n);
+}
+
+static bool is_marked(const struct visit *v, const struct work_item *item, const struct json *live, bool leads)
+{
+    if (!item->is_adopted)
+        return is_labelled(live);
+    return str_eq(object_label(live, S(FLEET_LABEL_DELIVERED)), S(FLEET_ADOPTED)) &&
+           (!leads || str_eq(object_annotation(live, S(FLEET_ANNOTATION_ADOPTED_BY)), v->applied_name));
+}
+
 /* What is to be applied over what is there: some fields may be others' to change. */
 static int want_over(struct visit *v, const struct work_item *item, const struct json *live, struct json *ret,
                      struct err *err)
@@ -103,9 +135,10 @@ static bool is_settled(struct visit *v, struct work_item *item, const struct jso
 {
     struct owners owners = owners_read(v, live);
     struct json want;
+    see_adoption(v, item, live, &owners);
     if (want_over(v, item, live, &want, NULL) < 0)
         return false;
-    if (object_is_deleting(live) || !owners_are_right(v, item, live) || !is_labelled(live))
+    if (object_is_deleting(live) || !owners_are_right(v, item, live) || !is_marked(v, item, live, !owners.leader.n))
         return false;
     if (owners.leader.n)
         return content_means_same(v->a, &item->want, live);
@@ -115,8 +148,8 @@ static bool is_settled(struct visit *v, struct work_item *item, const struct jso
 /* It is there, ours, and says this role. */
 static bool is_standing(struct visit *v, const struct work_item *item)
 {
-    return item->report.live && item->recorded.n && str_eq(item->recorded, object_uid(&item->live)) &&
-           !object_is_deleting(&item->live) && !content_needs_recreation(v->a, &item->want, &item->live);
+    return item->report.live && is_recorded_one(item, &item->live) && !object_is_deleting(&item->live) &&
+           !content_needs_recreation(v->a, &item->want, &item->live);
 }
 
 /* What the role of a binding is now may not turn it away for long. */
@@ -151,12 +184,20 @@ void apply_look(struct visit *v, struct work_item *item)
         return;
     found(item, &live);
     if (!item->report.reason.n && is_settled(v, item, &item->live) && has_role(v, item)) {
-        item->uid = object_uid(&item->live);
+        written(item, &live);
         item->is_done = true;
     }
 }
 
 /* ---- Creating. ---- */
+
+/* No object has this version, so an apply that names it creates one or is refused. */
+#define NO_VERSION "9223372036854775807"
+
+static bool is_applied(const struct work_item *item)
+{
+    return !content_is_rbac(&item->want) && !is_create_only(item);
+}
 
 static int post(struct visit *v, struct work_item *item, const struct json *object, struct err *err)
 {
@@ -164,9 +205,8 @@ static int post(struct visit *v, struct work_item *item, const struct json *obje
     struct client_write_options options = options_of(item);
     struct json live;
     /* What is applied later has to be applied from the beginning: the server knows what to drop by who applied it. */
-    bool is_applied = !content_is_rbac(&item->want) && !is_create_only(item);
-    int code = is_applied ? client_apply(v->managed, v->a, &ref, object, &options, &live, err)
-                          : client_create(v->managed, v->a, &ref, object, &options, &live, err);
+    int code = is_applied(item) ? client_apply(v->managed, v->a, &ref, object, &options, &live, err)
+                                : client_create(v->managed, v->a, &ref, object, &options, &live, err);
     if (code == 0)
         written(item, &live);
     return code;
@@ -175,9 +215,11 @@ static int post(struct visit *v, struct work_item *item, const struct json *obje
 /* keep: of an object that was deleted to make room; labels, annotations and owners of others are taken over. */
 static int create(struct visit *v, struct work_item *item, const struct json *keep, struct err *err)
 {
-    bool is_applied = !content_is_rbac(&item->want) && !is_create_only(item);
-    struct json object = content_object(v->a, &item->want, is_applied ? item->hash : (str){0});
+    set_adoption(v, item, false, false);
+    struct json object = content_object(v->a, &item->want, is_applied(item) ? item->hash : (str){0});
     struct json *meta = meta_of(v->a, &object);
+    if (is_applied(item)) /* never onto an object that appeared after it was looked for */
+        json_set(v->a, meta, S("resourceVersion"), json_str(S(NO_VERSION)));
     static const char *const notes[] = {"labels", "annotations"};
     for (size_t i = 0; keep && i < sizeof notes / sizeof notes[0]; i++) {
         const struct json *ours = json_get(meta, str_of(notes[i]));
@@ -241,13 +283,16 @@ static void set_owners(struct visit *v, struct work_item *item, struct json *pat
     json_set(v->a, meta_of(v->a, patch), S("ownerReferences"), json_len(&owners) ? owners : json_null());
 }
 
-/* Owner and label alone. */
+/* Owner and label alone; of an adopted object the label and who adopted it. */
 static int mark(struct visit *v, struct work_item *item, const struct json *live, struct err *err)
 {
-    struct json patch = json_obj(), labels = json_obj();
-    json_add(v->a, &labels, S(FLEET_LABEL_DELIVERED), json_str(S("true")));
-    if (!is_labelled(live))
+    struct json patch = json_obj(), labels = json_obj(), annotations = json_obj();
+    json_add(v->a, &labels, S(FLEET_LABEL_DELIVERED), json_str(item->is_adopted ? S(FLEET_ADOPTED) : S("true")));
+    json_add(v->a, &annotations, S(FLEET_ANNOTATION_ADOPTED_BY), json_str(v->applied_name));
+    if (!is_marked(v, item, live, true))
         json_set(v->a, meta_of(v->a, &patch), S("labels"), labels);
+    if (item->is_adopted)
+        json_set(v->a, meta_of(v->a, &patch), S("annotations"), annotations);
     set_owners(v, item, &patch, live, false);
     return send_patch(v, item, patch, live, err);
 }
@@ -282,7 +327,7 @@ static int apply(struct visit *v, struct work_item *item, const struct json *liv
     struct json *meta = meta_of(v->a, &object), owners = owners_next(v, item, live, false);
     options.force = m->strategy == MANIFEST_UPDATE || m->is_forced;
     json_set(v->a, meta, S("uid"), json_str(object_uid(live)));
-    if (json_len(&owners))
+    if (json_len(&owners) && !item->is_adopted)
         json_set(v->a, meta, S("ownerReferences"), owners);
     int code = client_apply(v->managed, v->a, &ref, &object, &options, &now, err);
     if (code < 0)
@@ -295,13 +340,27 @@ static int apply(struct visit *v, struct work_item *item, const struct json *liv
     return has_removals || json_len(&removals) ? send_patch(v, item, removals, &item->live, err) : 0;
 }
 
+static str title(struct visit *v, const struct work_item *item)
+{
+    if (item->namespace.n)
+        return str_fmt(v->a, "%.*s \"%.*s/%.*s\"", STR(item->resource.kind), STR(item->namespace), STR(item->name));
+    return str_fmt(v->a, "%.*s \"%.*s\"", STR(item->resource.kind), STR(item->name));
+}
+
 static int change(struct visit *v, struct work_item *item, const struct json *live, bool is_first, struct err *err)
 {
     if (is_create_only(item))
         return mark(v, item, live, err);
     if (!content_is_rbac(&item->want))
         return apply(v, item, live, err);
-    if (content_needs_recreation(v->a, &item->want, live))
+    bool is_unchangeable = content_needs_recreation(v->a, &item->want, live);
+    if (is_unchangeable && item->is_adopted) {
+        conflict(
+            v, item,
+            str_fmt(v->a, "%.*s is adopted and has another roleRef, which cannot be changed", STR(title(v, item))));
+        return 0;
+    }
+    if (is_unchangeable)
         return recreate(v, item, live, err);
     struct json patch = content_patch(v->a, &item->want, live);
     set_owners(v, item, &patch, live, is_first);
@@ -310,18 +369,12 @@ static int change(struct visit *v, struct work_item *item, const struct json *li
 
 /* ---- Deciding. ---- */
 
-static str title(struct visit *v, const struct work_item *item)
-{
-    if (item->namespace.n)
-        return str_fmt(v->a, "%.*s \"%.*s/%.*s\"", STR(item->resource.kind), STR(item->namespace), STR(item->name));
-    return str_fmt(v->a, "%.*s \"%.*s\"", STR(item->resource.kind), STR(item->name));
-}
-
 static int share(struct visit *v, struct work_item *item, const struct json *live, const struct owners *owners,
                  struct err *err)
 {
     if (content_means_same(v->a, &item->want, live))
-        return owners_are_right(v, item, live) ? (written(item, live), 0) : mark(v, item, live, err);
+        return item->is_adopted || owners_are_right(v, item, live) ? (written(item, live), 0)
+                                                                   : mark(v, item, live, err);
     /* Of one ClusterPermission that is delivered in parts an object has moved, and changed: the part that it moved to is right. */
     if (!owners->is_ours && owners_are_siblings(v, owners->leader))
         return change(v, item, live, true, err);
@@ -339,6 +392,7 @@ static int act_on(struct visit *v, struct work_item *item, const struct json *li
 {
     struct owners owners = owners_read(v, live);
     found(item, live);
+    see_adoption(v, item, live, &owners);
     if (object_is_deleting(live)) {
         refuse(item, S(REPORT_FAILED), str_fmt(v->a, "%.*s is being deleted", STR(title(v, item))));
         v->waits = true;
@@ -347,13 +401,14 @@ static int act_on(struct visit *v, struct work_item *item, const struct json *li
     }
     if (owners.leader.n)
         return share(v, item, live, &owners, err);
-    bool was_ours = item->recorded.n && str_eq(item->recorded, object_uid(live));
-    if (!owners.is_ours && !was_ours && !is_labelled(live) && !item->report.manifest->may_adopt) {
-        conflict(v, item,
-                 str_fmt(v->a,
-                         "%.*s exists already and was not delivered by this agent; annotation " FLEET_ANNOTATION_ADOPT
-                         ": \"true\" on the manifest takes it over",
-                         STR(title(v, item))));
+    if (!owners.is_ours && !is_recorded_one(item, live) && !is_labelled(live) && !item->is_adopted) {
+        conflict(
+            v, item,
+            str_fmt(v->a,
+                    "%.*s exists already and was not created by this agent; it is left as it is. Its owner can let "
+                    "works change it by annotation " FLEET_ANNOTATION_ADOPT
+                    ": \"true\" on that object of the managed cluster",
+                    STR(title(v, item))));
         return 0;
     }
     if (is_settled(v, item, live)) { /* the copy was behind */
@@ -424,7 +479,7 @@ static int settle(struct visit *v, struct work_item *item, bool is_surely_absent
         }
         if (code != ERR_CONFLICT && code != ERR_ALREADY_EXISTS)
             return code;
-        if (item->report.manifest->strategy == MANIFEST_SERVER_SIDE)
+        if (item->report.manifest->strategy == MANIFEST_SERVER_SIDE && !json_is_null(&live))
             return code; /* fields of others: they do not change by asking again */
     }
     return code;
@@ -455,7 +510,8 @@ void apply_item(struct visit *v, struct work_item *item)
     }
     if (is_withheld(v, item))
         return;
-    bool is_surely_absent = item->report.presence == REPORT_ABSENT && !item->is_recorded;
+    /* The copy shows what carries the label: an object of that name may exist without it. A create is refused then. */
+    bool is_surely_absent = item->report.presence == REPORT_ABSENT && !item->is_recorded && !is_applied(item);
     int code = settle(v, item, is_surely_absent, &err);
     if (code == 0)
         return;

@@ -26,15 +26,35 @@ static bool is_kept(str field)
     return false;
 }
 
+/* Also with the "-" that asks for removal: consent to adoption is not the work's to give or to withdraw. */
+static bool is_order(str key)
+{
+    static const char *const orders[] = {FLEET_ANNOTATION_SELECTOR, FLEET_ANNOTATION_ADOPT,
+                                         FLEET_ANNOTATION_ADOPTED_BY};
+    str plain = str_has_suffix(key, S("-")) ? str_upto(key, key.n - 1) : key;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+        if (str_eq(plain, str_of(orders[i])))
+            return true;
+    return false;
+}
+
 static struct json without_orders(struct arena *a, const struct json *annotations)
 {
     struct json kept = json_obj();
     json_each_member(annotations, m)
     {
-        if (!str_eq(json_key(m), S(FLEET_ANNOTATION_SELECTOR)) && !str_eq(json_key(m), S(FLEET_ANNOTATION_ADOPT)))
+        if (!is_order(json_key(m)))
             json_add(a, &kept, json_key(m), m->val);
     }
     return kept;
+}
+
+static void set_note(struct arena *a, struct json *meta, str field, str key, str value)
+{
+    const struct json *there = json_get(meta, field);
+    struct json values = json_is_obj(there) ? json_dup_top(a, there) : json_obj();
+    json_set(a, &values, key, json_str(value));
+    json_set(a, meta, field, values);
 }
 
 static struct json metadata_of(struct arena *a, const struct manifest *m, str namespace)
@@ -48,10 +68,7 @@ static struct json metadata_of(struct arena *a, const struct manifest *m, str na
         if (is_kept(json_key(field)) && json_len(&field->val))
             json_add(a, &meta, json_key(field), field->val);
     }
-    const struct json *there = json_get(&meta, S("labels"));
-    struct json labels = json_is_obj(there) ? json_dup_top(a, there) : json_obj();
-    json_set(a, &labels, S(FLEET_LABEL_DELIVERED), json_str(S("true")));
-    json_set(a, &meta, S("labels"), labels);
+    set_note(a, &meta, S("labels"), S(FLEET_LABEL_DELIVERED), S("true"));
     struct json annotations = without_orders(a, json_get(&meta, S("annotations")));
     json_remove(&meta, S("annotations"));
     if (json_len(&annotations))
@@ -73,6 +90,16 @@ struct json content_want(struct arena *a, const struct manifest *m, str namespac
             json_add(a, &want, key, field->val);
     }
     return want;
+}
+
+struct json content_want_adopted(struct arena *a, const struct json *want, str adopter)
+{
+    struct json adopted = json_dup_top(a, want), meta = json_dup_top(a, object_meta(want));
+    set_note(a, &meta, S("labels"), S(FLEET_LABEL_DELIVERED), S(FLEET_ADOPTED));
+    if (adopter.n)
+        set_note(a, &meta, S("annotations"), S(FLEET_ANNOTATION_ADOPTED_BY), adopter);
+    json_set(a, &adopted, S("metadata"), meta);
+    return adopted;
 }
 
 /* ---- What it means. ---- */
@@ -242,12 +269,8 @@ struct json content_object(struct arena *a, const struct json *want, str hash)
         if (json_len(&kept))
             json_add(a, &meta, str_of(notes[i]), kept);
     }
-    if (hash.n) {
-        const struct json *there = json_get(&meta, S("annotations"));
-        struct json annotations = json_is_obj(there) ? json_dup_top(a, there) : json_obj();
-        json_set(a, &annotations, S(CONTENT_HASH), json_str(hash));
-        json_set(a, &meta, S("annotations"), annotations);
-    }
+    if (hash.n)
+        set_note(a, &meta, S("annotations"), S(CONTENT_HASH), hash);
     json_set(a, &object, S("metadata"), meta);
     return object;
 }

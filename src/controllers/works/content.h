@@ -15,6 +15,8 @@
 
 /* Without status, uid, version and the like, without what is said to the agent alone, with FLEET_LABEL_DELIVERED. */
 struct json content_want(struct arena *a, const struct manifest *m, str namespace);
+/* The same for an adopted object; adopter: the AppliedManifestWork to name, empty: none. */
+struct json content_want_adopted(struct arena *a, const struct json *want, str adopter);
 /* One of the four, to which the following apply. */
 bool content_is_rbac(const struct json *want);
 /* It means the same: rules, subjects and so on; metadata is not looked at. */

@@ -49,10 +49,11 @@ struct work_item {
     const struct work_item *twin; /* of this work, that comes to the same object; NULL: none */
     bool is_refused;              /* before anything was tried */
     bool is_in_conflict;          /* with what stands there */
+    bool is_adopted;              /* existed before and its owner lets works change it; never owned, never deleted */
     bool is_withheld; /* a binding of a role that is not ours: it may not stand, nor may what was made before */
     str hash;         /* of kinds that are applied by the server */
-    str recorded;     /* the uid that it names */
-    str uid;          /* of what is there and ours; empty: nothing is, or it is not known */
+    str recorded;     /* the uid that it names; of objects that were created alone */
+    str uid;          /* of what is there and ours; empty: nothing is, it is not known, or it is adopted */
     struct json want; /* without owner */
     struct json live; /* null: not known, or not there */
 };

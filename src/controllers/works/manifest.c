@@ -141,7 +141,6 @@ static struct manifest read_one(struct arena *a, const struct json *object, size
     const struct json *annotation = json_get(object_annotations(object), S(FLEET_ANNOTATION_SELECTOR));
     if (annotation && !m.problem.n)
         object_to(a, &m, annotation);
-    m.may_adopt = str_eq(object_annotation(object, S(FLEET_ANNOTATION_ADOPT)), S("true"));
     str plural = m.kind.n && m.version.n ? resources->plural(resources->ctx, m.group, m.version, m.kind) : (str){0};
     if (!plural.n && !m.problem.n)
         m.problem = str_fmt(a, "no matches for kind \"%.*s\" in version \"%.*s\"", STR(m.kind),

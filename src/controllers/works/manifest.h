@@ -23,8 +23,7 @@ struct manifest {
     const struct json *feedback;   /* feedbackRules, or NULL */
     const struct json *conditions; /* conditionRules, or NULL */
     const struct json *selector;   /* parsed annotation FLEET_ANNOTATION_SELECTOR, or NULL */
-    bool may_adopt;
-    str problem; /* it cannot be applied: why; empty: it can */
+    str problem;                   /* it cannot be applied: why; empty: it can */
 };
 
 /* manifestConfigs match by group, resource, name and namespace ("*" matches any); the first match of each attribute counts.

@@ -12,10 +12,12 @@ struct owners {
     bool is_ours; /* the AppliedManifestWork of this visit is named, if only in an earlier life */
     str leader;   /* the name of another that comes before ours; empty: none, or ours leads */
     bool has_others;
+    bool
+        is_adoptable; /* no agent created it, and its owner lets works change it; the leader is the one that adopted it */
 };
 
 struct owners owners_read(struct visit *v, const struct json *object);
-/* Ours is named or, for what is orphaned, is not; and no earlier life of it is. */
+/* Ours is named or, for what is orphaned or adopted, is not; and no earlier life of it is. */
 bool owners_are_right(struct visit *v, const struct work_item *item, const struct json *object);
 /* The list made right; object may be NULL. is_first: ours leads from now on. */
 struct json owners_next(struct visit *v, const struct work_item *item, const struct json *object, bool is_first);

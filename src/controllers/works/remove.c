@@ -4,11 +4,14 @@
  *   AppliedManifestWork: its list ─┐
  *   objects that name it as owner ─┴─ less what items ask for ─► the server's own copy ─┬─ gone ─► forgotten
  *                                                                                       ├─ not ours ─► forgotten, untouched
- *                                                                                       ├─ orphaned, or shared ─► loses its owner
+ *                                                                                       ├─ adopted ─► loses the agent's marks
+ *                                                                                       ├─ orphaned, shared, or undeletable
+ *                                                                                       │    ─► loses its owner
  *                                                                                       └─ ours ─► deleted, by uid and version */
 #include "base/map.h"
 #include "client/discovery.h"
 #include "controllers/garbage/patch.h"
+#include "controllers/works/content.h"
 #include "controllers/works/inside.h"
 #include "controllers/works/owners.h"
 #include "object/fleet.h"
@@ -148,6 +151,38 @@ static int disown(struct removal *m, const struct surplus *s, const struct json 
     return code < 0 && client_is_gone(err) ? 0 : code;
 }
 
+/* What the agent has put on an adopted object goes, and the object stays. */
+static int release(struct removal *m, const struct surplus *s, const struct json *live, struct err *err)
+{
+    struct visit *v = m->v;
+    struct client_ref ref = {.resource = &s->resource, .namespace = s->namespace, .name = s->name};
+    struct json patch = json_obj(), meta = json_obj(), labels = json_obj(), annotations = json_obj();
+    json_add(v->a, &labels, S(FLEET_LABEL_DELIVERED), json_null());
+    json_add(v->a, &annotations, S(FLEET_ANNOTATION_ADOPTED_BY), json_null());
+    json_add(v->a, &annotations, S(CONTENT_HASH), json_null());
+    json_add(v->a, &meta, S("uid"), json_str(object_uid(live)));
+    json_add(v->a, &meta, S("resourceVersion"), json_str(object_rv(live)));
+    json_add(v->a, &meta, S("labels"), labels);
+    json_add(v->a, &meta, S("annotations"), annotations);
+    json_add(v->a, &patch, S("metadata"), meta);
+    struct client_patch_args args = {
+        .type = CLIENT_PATCH_MERGE, .patch = &patch, .options = {.field_manager = WORKS_MANAGER}};
+    int code = client_patch(v->managed, v->a, &ref, &args, NULL, err);
+    return code < 0 && client_is_gone(err) ? 0 : code;
+}
+
+/* Servers refuse to delete these namespaces, whoever asks: a work that names one could never go. */
+static bool is_undeletable(const struct surplus *s)
+{
+    static const char *const names[] = {"default", "kube-system", "kube-public"};
+    if (s->resource.group.n || !str_eq(s->resource.plural, S("namespaces")))
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (str_eq(s->name, str_of(names[i])))
+            return true;
+    return false;
+}
+
 static int delete (struct removal *m, const struct surplus *s, const struct json *live, struct err *err)
 {
     struct visit *v = m->v;
@@ -205,11 +240,13 @@ static int remove_one(struct removal *m, const struct surplus *s, struct err *er
     if (code < 0)
         return code;
     struct owners owners = owners_read(v, &live);
+    if (str_eq(object_annotation(&live, S(FLEET_ANNOTATION_ADOPTED_BY)), v->applied_name) && !owners.is_ours)
+        return release(m, s, &live, err);
     if (!is_ours(m, s, &live, &owners))
         return 0;
     bool is_orphaned = !s->withheld && !json_is_null(&v->work) &&
                        manifest_is_orphaned(&v->work, s->resource.group, s->resource.plural, s->namespace, s->name);
-    if (is_orphaned || owners.has_others)
+    if (is_orphaned || owners.has_others || is_undeletable(s))
         return owners.is_ours ? disown(m, s, &live, err) : 0;
     return delete (m, s, &live, err);
 }

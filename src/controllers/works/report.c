@@ -202,10 +202,13 @@ struct json report_facts(struct arena *a, const struct json *work, const struct 
     return facts;
 }
 
-struct json report_leaving(struct arena *a)
+struct json report_leaving(struct arena *a, str problem)
 {
     struct json facts = json_obj(), conditions = json_arr();
-    say(a, &conditions, &(struct word){"Deleting", "True", S("WorkDeleting"), S("ManifestWork is being deleted")});
+    str message = S("ManifestWork is being deleted");
+    if (problem.n)
+        message = str_fmt(a, "%.*s. Its objects cannot be removed yet: %.*s", STR(message), STR(problem));
+    say(a, &conditions, &(struct word){"Deleting", "True", S("WorkDeleting"), message});
     json_add(a, &facts, S("conditions"), conditions);
     return facts;
 }

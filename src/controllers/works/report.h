@@ -31,7 +31,8 @@ struct report_entry {
 
 struct json report_facts(struct arena *a, const struct json *work, const struct report_entry *entries, size_t n);
 /* Facts of a work that is being deleted. */
-struct json report_leaving(struct arena *a);
+/* problem: what keeps it from being done; empty: nothing does. */
+struct json report_leaving(struct arena *a, str problem);
 /* The whole next status; equal to the one that the work has when nothing has changed. */
 struct json report_status(struct arena *a, const struct json *work, const struct json *facts,
                           const struct clock *clock);

@@ -92,11 +92,11 @@ static bool is_delivered(struct question *q)
 
 /* ---- What stands there. ---- */
 
-/* The first owner that is there; empty: it has none. */
-static str leader_of(struct visit *v, const struct json *live)
+/* A work delivers what stands there: it was created for one, or one has adopted it and still may change it. */
+static bool is_from_work(const struct json *live, const struct owners *owners)
 {
-    struct owners owners = owners_read(v, live);
-    return owners.leader.n ? owners.leader : owners.is_ours ? v->applied_name : (str){0};
+    str label = object_label(live, S(FLEET_LABEL_DELIVERED));
+    return str_eq(label, S("true")) || (owners->is_adoptable && str_eq(label, S(FLEET_ADOPTED)));
 }
 
 static bool is_sibling(struct visit *v, str work)
@@ -108,8 +108,9 @@ static bool is_sibling(struct visit *v, str work)
 static enum role_stand judge(const struct question *q, const struct json *live)
 {
     struct visit *v = q->v;
-    str leader = leader_of(v, live), work;
-    if (!str_eq(object_label(live, S(FLEET_LABEL_DELIVERED)), S("true")))
+    struct owners owners = owners_read(v, live);
+    str leader = owners.leader.n ? owners.leader : owners.is_ours ? v->applied_name : (str){0}, work;
+    if (!is_from_work(live, &owners))
         return ROLE_FOREIGN;
     if (!leader.n || !q->want) /* repaired in a moment, if need be; or another work's, and that is meant */
         return ROLE_OURS;

@@ -162,12 +162,11 @@ static struct json trim_namespace(struct arena *a, const struct json *object)
 static struct informer *open_target(struct target *t)
 {
     struct works *w = t->all->w;
-    return control_informer(w->options.control,
-                            &(struct informer_options){.client = w->options.managed,
-                                                       .resource = t->resource,
-                                                       .label_selector = S(FLEET_LABEL_DELIVERED "=true"),
-                                                       .by_owner = true,
-                                                       .lists_anew = true});
+    return control_informer(w->options.control, &(struct informer_options){.client = w->options.managed,
+                                                                           .resource = t->resource,
+                                                                           .label_selector = S(FLEET_LABEL_DELIVERED),
+                                                                           .by_owner = true,
+                                                                           .lists_anew = true});
 }
 
 /* Handlers are added outside the lock: they are told of what there is at once, and ask. */

@@ -271,11 +271,12 @@ int visit_take_back(struct visit *v, struct err *err)
 
 static int leave(struct visit *v, struct err *err)
 {
-    struct json facts = report_leaving(v->a);
-    hub_tell(v, &facts);
     int code = applied_ask(v, err);
     if (code == 0 && !json_is_null(&v->applied))
         code = visit_take_back(v, err);
+    bool is_refused = code == ERR_FORBIDDEN || code == ERR_INVALID; /* what else goes wrong passes */
+    struct json facts = report_leaving(v->a, is_refused ? str_of(err->msg) : (str){0});
+    hub_tell(v, &facts);
     if (code == 0 && json_is_null(&v->applied)) {
         v->r->again_ns = 0;
         hub_release(v->w, v->name);

@@ -239,8 +239,9 @@ static void test_leaves_foreign_objects_alone(void **state)
                         "False AppliedManifestWorkFailed: Failed to apply manifest work");
     assert_string_equal(
         fleet_manifest_condition(f, "w", 0, "Applied"),
-        "False Conflict: Failed to apply manifest: ClusterRole \"r\" exists already and was not delivered "
-        "by this agent; annotation reeve.dev/adopt: \"true\" on the manifest takes it over");
+        "False Conflict: Failed to apply manifest: ClusterRole \"r\" exists already and was not created by this agent; "
+        "it is left as it is. Its owner can let works change it by annotation reeve.dev/adopt: \"true\" on that object "
+        "of the managed cluster");
     assert_string_equal(fleet_manifest_condition(f, "w", 1, "Applied"), DONE);
     fleet_delete_work(f, "w");
     fleet_settle(f);
@@ -482,21 +483,7 @@ static void test_waits_for_what_goes_slowly(void **state)
     assert_false(fleet_has_work(f, "w"));
 }
 
-/* ---- Whose it is, again. ---- */
-
-static void test_adopts_when_told(void **state)
-{
-    struct fleet *f = *state;
-    fleet_put(f, f->managed, ROLE("r", "'watch'"));
-    fleet_start(f);
-    fleet_manifests(f, "w",
-                    "{'apiVersion':'" RBAC
-                    "/v1','kind':'ClusterRole','metadata':{'name':'r','annotations':{'" FLEET_ANNOTATION_ADOPT
-                    "':'true'}},'rules':[{'apiGroups':[''],'resources':['pods'],'verbs':['get']}]}");
-    fleet_settle(f);
-    assert_string_equal(fleet_verb(f, "clusterroles/r"), "get");
-    assert_int_equal(fleet_owners(f, "clusterroles/r"), 1);
-}
+/* ---- Whose it is, again: adoption is in test_works_adoption.c. ---- */
 
 static void test_first_come_stays(void **state)
 {
@@ -687,7 +674,6 @@ int main(void)
         T(orphans_when_told_at_the_last_moment),
         T(cleans_what_is_orphaned_no_longer),
         T(waits_for_what_goes_slowly),
-        T(adopts_when_told),
         T(first_come_stays),
         T(sharers_do_not_fight),
         T(the_part_that_gains_is_right),
