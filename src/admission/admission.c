@@ -7,8 +7,8 @@
 
 static admission_step *const mutating[] = {namespaces_step, requester_step,   accounts_step,
                                            priorities_step, aggregation_step, certificates_step};
-static admission_step *const validating[] = {owners_step, signers_step, priority_classes_step, approvals_step,
-                                             install_approvals_step};
+static admission_step *const validating[] = {owners_step,    signers_step,           priority_classes_step,
+                                             approvals_step, install_approvals_step, executors_step};
 
 static int run(admission_step *const *steps, size_t n, const struct admission_facts *facts,
                const struct admission_write *write, struct admission_outcome *ret)

@@ -8,6 +8,7 @@
  *             ─► rules of aggregated roles ─► sender of requests for certificates
  *   validate  owners may be blocked ─► signers may be approved and signed for ─► one default priority
  *             ─► permissions and installs are approved by who may
+ *             ─► works are written by who may act as their executor
  *
  * The first step stands there because Kubernetes asks for the namespace before it looks at the object. */
 #pragma once

@@ -26,6 +26,8 @@ admission_step signers_step;
 /* approvals.c: a ClusterPermission is approved by those who may, an install by those who hold what it needs. */
 admission_step approvals_step;
 admission_step install_approvals_step;
+/* executors.c: a ManifestWork is written by those who may act as its executor. */
+admission_step executors_step;
 /* aggregation.c: an aggregated ClusterRole has the rules that its selectors select. */
 admission_step aggregation_step;
 /* owners.c: who blocks the deletion of an owner must be able to unblock it. */

@@ -57,6 +57,8 @@
 #define FLEET_ACCOUNT_NAMESPACE "open-cluster-management-agent-addon"
 /* On a ManifestWork: held until the agent has removed what it delivered. */
 #define FLEET_FINALIZER_WORK "cluster.open-cluster-management.io/manifest-work-cleanup"
+/* Whose name the verb execute-as takes for a ManifestWork without an executor, as in OCM's webhook: its agent. */
+#define FLEET_EXECUTOR "system:serviceaccount::klusterlet-work-sa"
 /* On a ClusterPermission: the generation that somebody approved, and who wrote the spec (JSON: user, uid, groups). Who
  * changes the former, or the condition Approved, needs the verb `approve`; the latter only the server writes. */
 #define FLEET_ANNOTATION_APPROVED "reeve.dev/approved-generation"

@@ -102,7 +102,7 @@ const struct controller_row permissions_row = {
     .rights = {"approve,get,list,watch:" FLEET_PERMISSION_GROUP ":clusterpermissions",
                "update:" FLEET_PERMISSION_GROUP ":clusterpermissions/finalizers,clusterpermissions/status",
                "create,delete,get,list,update,watch:" FLEET_WORK_GROUP ":manifestworks",
-               "execute-as:" FLEET_WORK_GROUP ":manifestworks:system:serviceaccount::klusterlet-work-sa",
+               "execute-as:" FLEET_WORK_GROUP ":manifestworks:" FLEET_EXECUTOR,
                "list,watch:" FLEET_CLUSTER_GROUP ":managedclusters",
                "list,watch:" FLEET_ACCOUNT_GROUP ":managedserviceaccounts",
                "list,watch:" FLEET_ADDON_GROUP ":managedclusteraddons", "list,watch::namespaces",

@@ -9,6 +9,8 @@
 
 /* Of a condition. A message may have 32768, less what is added. */
 enum { REASON_BYTES = 1024, MESSAGE_BYTES = 32000 };
+/* Of failures: so many objects are named, each with so much of what its agent says. */
+enum { CAUSES = 5, CAUSE_BYTES = 1024, NAME_BYTES = 253 };
 
 /* From bad to good. */
 enum rank { RANK_FAILED, RANK_UNKNOWN, RANK_NOT_COMPLETE, RANK_FINE };
@@ -116,18 +118,52 @@ static struct verdict not_complete(str work)
                             S("Apply RBAC manifestWork not complete"), work};
 }
 
-static struct verdict verdict_of(const struct json *work)
+static str title_of(struct arena *a, const struct json *meta)
+{
+    str kind = json_get_text(meta, S("kind")), namespace = json_get_text(meta, S("namespace"));
+    str name = permission_clip(a, json_get_text(meta, S("name")), NAME_BYTES);
+    if (!namespace.n)
+        return str_fmt(a, "%.*s \"%.*s\"", STR(permission_clip(a, kind, NAME_BYTES)), STR(name));
+    return str_fmt(a, "%.*s \"%.*s/%.*s\"", STR(permission_clip(a, kind, NAME_BYTES)),
+                   STR(permission_clip(a, namespace, NAME_BYTES)), STR(name));
+}
+
+/* What the agent says of the objects that failed; of all of them together it says only that some did. */
+static str failure_of(struct arena *a, const struct json *work, str message)
+{
+    struct buf b = {.arena = a};
+    size_t failed = 0;
+    buf_add_str(&b, permission_clip(a, message, MESSAGE_BYTES / 2));
+    json_each_item(json_dig(work, "status.resourceStatus.manifests"), manifest)
+    {
+        const struct json *applied = condition_find(json_get(manifest, S("conditions")), S("Applied"));
+        if (!str_eq(json_get_text(applied, S("status")), S("False")) || ++failed > CAUSES)
+            continue;
+        str reason = json_get_text(applied, S("reason"));
+        buf_fmt(&b, "\n%.*s: %.*s", STR(title_of(a, json_get(manifest, S("resourceMeta")))),
+                STR(permission_clip(a, json_get_text(applied, S("message")), CAUSE_BYTES)));
+        if (is_reason(reason))
+            buf_fmt(&b, " (%.*s)", STR(reason));
+    }
+    if (failed > CAUSES)
+        buf_fmt(&b, "\n%zu more objects failed", failed - CAUSES);
+    return buf_str(&b);
+}
+
+static struct verdict verdict_of(struct arena *a, const struct json *work)
 {
     const struct json *applied = applied_of(work);
     str status = json_get_text(applied, S("status"));
     if (!applied || object_is_deleting(work))
         return not_complete(object_name(work));
+    str message = json_get_text(applied, S("message"));
+    bool is_failed = str_eq(status, S("False"));
     return (struct verdict){
-        .rank = str_eq(status, S("True"))    ? RANK_FINE
-                : str_eq(status, S("False")) ? RANK_FAILED
-                                             : RANK_UNKNOWN,
+        .rank = is_failed                   ? RANK_FAILED
+                : str_eq(status, S("True")) ? RANK_FINE
+                                            : RANK_UNKNOWN,
         .reason = json_get_text(applied, S("reason")),
-        .message = json_get_text(applied, S("message")),
+        .message = is_failed ? failure_of(a, work, message) : message,
         .work = object_name(work),
     };
 }
@@ -164,7 +200,7 @@ static struct verdict worst_of(const struct report *r)
     for (size_t i = 0; i < r->build->n; i++) {
         const struct permission_work *want = &r->build->works[i];
         const struct json *work = work_named(r->progress, want->name);
-        worsen(&v, work && permission_work_is(want, work) ? verdict_of(work) : not_complete(want->name));
+        worsen(&v, work && permission_work_is(want, work) ? verdict_of(r->a, work) : not_complete(want->name));
     }
     for (size_t i = 0; i < r->progress->n_works; i++) {
         str name = object_name(&r->progress->works[i]);
