@@ -110,6 +110,8 @@ static int add_controller(struct planning *p, grant_vec *grants, struct err *err
     if (!p->asked.is_cluster && (list(p, &role_binding, p->asked.namespace, selector, &bindings, err) < 0 ||
                                  add_bound(p, grants, &bindings, err) < 0))
         return err->code;
+    if (!p->asked.is_cluster) /* such objects have no owner */
+        selector = str_fmt(p->a, LABEL_INSTALL "=%.*s", STR(object_uid(p->running.install)));
     if (list(p, &cluster_binding, (str){0}, selector, &bindings, err) < 0)
         return err->code;
     return add_bound(p, grants, &bindings, err);
@@ -193,8 +195,11 @@ int planning_see_before(struct planning *p, struct err *err)
 /* As the controller objects. */
 static void check_owner(struct planning *p, const struct json *object, const struct json *there)
 {
-    const struct json *controller = meta_controller_of(there), *label = json_get(object_labels(there), S(LABEL_RECORD));
-    str uid = object_uid(&p->running.record), kind = object_kind(object), name = object_name(object);
+    bool is_by_install = !p->asked.is_cluster && object_namespace(object).n == 0;
+    const struct json *controller = meta_controller_of(there),
+                      *label = json_get(object_labels(there), is_by_install ? S(LABEL_INSTALL) : S(LABEL_RECORD));
+    str uid = object_uid(is_by_install ? p->running.install : &p->running.record), kind = object_kind(object),
+        name = object_name(object);
     if (controller && !(uid.n && str_eq(json_get_text(controller, S("uid")), uid)))
         findings_add(&p->findings, S("Conflict"), "%.*s \"%.*s\" belongs to %.*s \"%.*s\"", STR(kind), STR(name),
                      STR(json_get_text(controller, S("kind"))), STR(json_get_text(controller, S("name"))));

@@ -34,7 +34,11 @@ extern const struct dialect dialect_packages, dialect_stacks;
 #define LABEL_NAMESPACE_PREFIX "namespace.crossplane.io/"    /* + namespace: "true" */
 #define LABEL_PARENT_PREFIX "parent.packages.crossplane.io/" /* + uid of a record: "true", on CRDs */
 #define LABEL_RECORD "packages.crossplane.io/record"         /* uid of the record, on what one install has alone */
-#define LABEL_FAMILY "packages.crossplane.io/family"         /* dialect_family_label, on what installs share */
+/* On cluster-scoped objects of a namespaced install, which cannot have owner references: */
+#define LABEL_INSTALL "packages.crossplane.io/install"                     /* uid of the install */
+#define LABEL_INSTALL_NAMESPACE "packages.crossplane.io/install-namespace" /* for users to select by, as is the next */
+#define LABEL_INSTALL_NAME "packages.crossplane.io/install-name"           /* shortened to 63 characters */
+#define LABEL_FAMILY "packages.crossplane.io/family" /* dialect_family_label, on what installs share */
 #define LABEL_TO_ENVIRONMENT "rbac.crossplane.io/aggregate-to-environment-" /* + admin, edit, view */
 #define LABEL_TO_NAMESPACE "rbac.crossplane.io/aggregate-to-namespace-"
 #define LABEL_TO_ADMIN "rbac.crossplane.io/aggregate-to-crossplane-admin"

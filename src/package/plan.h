@@ -135,6 +135,12 @@ struct json plan_crd(struct arena *a, const struct dialect *dialect, const struc
                      const struct package_crd *crd, const struct json *body, const struct plan_sharers *sharers);
 /* "package:repo:name:version:system" */
 str plan_role_name(struct arena *a, const struct dialect *dialect, const struct package *p, const char *role);
+/* Whether a ClusterRole or ClusterRoleBinding is one that Reeve makes for a namespaced install, judged by what cannot be changed after
+ * its creation: the name, which ends with the namespace, and the role of a binding. Labels can be set by anybody who may patch the object, so
+ * that they alone never lead to a deletion. */
+bool plan_is_cluster_object(const struct json *object, str *ret_namespace);
+/* The same for the shared ClusterRoles, by their names. */
+bool plan_is_role_name(str name);
 /* LABEL_FAMILY: "repo..name", shortened to what a label may be, never the same for two families. */
 str plan_family_label(struct arena *a, str family);
 /* truncate(name, 52) + "-controller" */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules as the objects that grant them. Cost is linear in the namespaces that share a role: they are added, not looked for. */
+#include "object/object.h"
 #include "package/plan_parts.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
@@ -159,4 +160,39 @@ struct plan_objects plan_bindings_of(struct arena *a, const struct plan_args *ar
         *vec_push(a, &list) = bind(a, install, &b);
     }
     return (struct plan_objects){list.p, list.n};
+}
+
+/* ---- Recognition of what was made here. ---- */
+
+/* "package:…:SUFFIX" */
+static bool has_role_form(str name, const char *suffix)
+{
+    str end = str_of(suffix);
+    return str_has_prefix(name, S("package:")) && name.n > end.n && str_has_suffix(name, end) &&
+           name.p[name.n - end.n - 1] == ':';
+}
+
+bool plan_is_role_name(str name)
+{
+    bool is_role = has_role_form(name, SYSTEM) || has_role_form(name, SYSTEM_CLUSTER);
+    for (int i = 0; i < PLAN_PERSONAS; i++)
+        is_role |= has_role_form(name, persona_names[i]);
+    return is_role;
+}
+
+/* The first release bound to a role without the namespace in its name, which installs shared. */
+bool plan_is_cluster_object(const struct json *object, str *ret_namespace)
+{
+    str name = object_name(object), head = name;
+    const struct json *ref = json_get(object, S("roleRef"));
+    str role = json_get_text(ref, S("name"));
+    while (head.n && head.p[head.n - 1] != ':')
+        head.n--;
+    if (head.n < 2 || head.n == name.n || !has_role_form(str_upto(head, head.n - 1), SYSTEM_CLUSTER))
+        return false;
+    *ret_namespace = str_from(name, head.n);
+    if (str_eq(object_kind(object), S("ClusterRole")))
+        return true;
+    return str_eq(json_get_text(ref, S("kind")), S("ClusterRole")) &&
+           (str_eq(role, name) || str_eq(role, str_upto(head, head.n - 1)));
 }

@@ -216,9 +216,155 @@ def somebody_new_by_an_old_name(world):
         world.ready(PI, 'reborn', 'it')
 
 
+# ---- Cluster-scoped objects of namespaced installs. ----
+
+BINDINGS, WIDE = RBAC + 'clusterrolebindings', RBAC + 'clusterrolebindings/package:acme:%s:1.0:system-cluster:%s'
+APPLY = {'Content-Type': 'application/apply-patch+yaml'}
+
+
+def apply(world, path, body):
+    """As the controller writes."""
+    world.must('PATCH', path + '?fieldManager=reeve-packages&force=true', body, APPLY)
+
+
+def restart(world, *flags):
+    world.server.stop()
+    world.server.start(None, *flags)
+    world.reconnect()
+
+
+def chooser(world, namespace, name='chooser'):
+    """An install whose package depends on a cluster-scoped kind; returns its ClusterRoleBinding."""
+    if not world.has(CRDS + '/classes.class.example.org'):
+        world.define(crd('classes', 'class.example.org', cluster=True))
+    if not world.has('/api/v1/namespaces/' + namespace):
+        world.namespace(namespace)
+    world.package(name, depends=('classes.class.example.org',))
+    world.install(PI, namespace, name, 'acme/%s:1.0' % name)
+    world.ready(PI, namespace, name)
+    return world.must('GET', WIDE % (name, namespace))
+
+
+def no_binding(world, namespace, name='chooser'):
+    for path in WIDE, RBAC + 'clusterroles/package:acme:%s:1.0:system-cluster:%s':
+        wait_for(path % (name, namespace) + ' to go', lambda path=path: not world.has(path % (name, namespace)))
+
+
+def cluster_bindings_go_with_their_install(world):
+    binding = chooser(world, 'wide')
+    install = world.get(PI, 'wide', 'chooser')
+    labels = binding['metadata']['labels']
+    assert 'ownerReferences' not in binding['metadata'], binding
+    assert labels['packages.crossplane.io/install'] == install['metadata']['uid'], labels
+    assert labels['packages.crossplane.io/install-namespace'] == 'wide' and labels['packages.crossplane.io/install-name'] == 'chooser'
+    record = '/apis/packages.crossplane.io/v1alpha1/namespaces/wide/packages/chooser'
+    uid = world.must('GET', record)['metadata']['uid']
+    world.must('DELETE', record)
+    wait_for('a new record', lambda: world.ask('GET', record)[1].get('metadata', {}).get('uid') not in (uid, None))
+    world.reason(PI, 'wide', 'chooser', 'ReconcileSuccess', 'Synced')
+    assert world.has(WIDE % ('chooser', 'wide'))
+    world.must('PATCH', WIDE % ('chooser', 'wide'), {'metadata': {'labels': {'packages.crossplane.io/install': None}}}, MERGE)
+    wait_for('its label', lambda: world.must('GET', WIDE % ('chooser', 'wide'))['metadata']['labels'].get(
+        'packages.crossplane.io/install') == install['metadata']['uid'])
+    world.remove(PI, 'wide', 'chooser')
+    world.gone(PI, 'wide', 'chooser')
+    no_binding(world, 'wide')
+    events = world.must('GET', '/api/v1/events')['items']
+    assert not [one for one in events if one['reason'] == 'OwnerRefInvalidNamespace'], events
+
+
+def cluster_bindings_go_though_nobody_uninstalled(world):
+    """The finalizer was removed by hand, with a controller running and without."""
+    chooser(world, 'forced')
+    path = path_of(PI, 'forced', 'chooser')
+    world.must('PATCH', path, {'metadata': {'finalizers': None}}, MERGE)
+    world.remove(PI, 'forced', 'chooser')
+    world.ask('PATCH', path, {'metadata': {'finalizers': None}}, MERGE)
+    no_binding(world, 'forced')
+    chooser(world, 'asleep')
+    restart(world, '--no-controllers')
+    world.must('PATCH', path_of(PI, 'asleep', 'chooser'), {'metadata': {'finalizers': None}}, MERGE)
+    world.remove(PI, 'asleep', 'chooser')
+    assert world.has(WIDE % ('chooser', 'asleep'))
+    restart(world)
+    no_binding(world, 'asleep')
+
+
+def cluster_bindings_of_the_first_release_are_migrated(world):
+    """They had the uid of the record as their label, and a reference to it, which is invalid."""
+    binding, left = chooser(world, 'legacy'), chooser(world, 'legacy', 'gone')
+    record = world.must('GET', '/apis/packages.crossplane.io/v1alpha1/namespaces/legacy/packages/chooser')
+    restart(world, '--no-controllers')
+    shared = 'package:acme:%s:1.0:system-cluster'  # the role that they were bound to
+    for one, uid in (binding, record['metadata']['uid']), (left, '00000000-0000-4000-8000-000000000000'):
+        package = one['metadata']['name'].split(':')[2]
+        world.must('DELETE', BINDINGS + '/' + one['metadata']['name'])
+        world.must('DELETE', RBAC + 'clusterroles/' + one['metadata']['name'])
+        apply(world, BINDINGS + '/' + one['metadata']['name'], {
+            'apiVersion': 'rbac.authorization.k8s.io/v1', 'kind': 'ClusterRoleBinding',
+            'roleRef': {**one['roleRef'], 'name': shared % package},
+            'subjects': one['subjects'], 'metadata': {
+                'name': one['metadata']['name'],
+                'annotations': {'packages.crossplane.io/applied': 'old'},
+                'labels': {'app.kubernetes.io/managed-by': 'package-manager', 'packages.crossplane.io/record': uid},
+                'ownerReferences': [{'apiVersion': 'packages.crossplane.io/v1alpha1', 'kind': 'Package', 'name': 'chooser',
+                                     'uid': uid, 'controller': True, 'blockOwnerDeletion': True}]}})
+    world.must('PATCH', path_of(PI, 'legacy', 'gone'), {'metadata': {'finalizers': None}}, MERGE)
+    world.remove(PI, 'legacy', 'gone')  # so that nobody has the second one any more
+    restart(world)
+    no_binding(world, 'legacy', 'gone')
+
+    def metadata():
+        return world.must('GET', WIDE % ('chooser', 'legacy'))['metadata']
+    wait_for('a binding without an owner', lambda: world.has(WIDE % ('chooser', 'legacy')) and 'ownerReferences' not in metadata())
+    assert 'packages.crossplane.io/record' not in metadata()['labels'], metadata()
+    assert metadata()['labels']['packages.crossplane.io/install'] == world.get(PI, 'legacy', 'chooser')['metadata']['uid']
+    world.remove(PI, 'legacy', 'chooser')
+    no_binding(world, 'legacy')
+
+
+def labels_by_hand_delete_nothing(world):
+    """Whoever may label an object, but not delete it, has Reeve delete nothing."""
+    role = {'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'ClusterRole', 'name': 'view'}
+    kinds = {'apiVersion': 'rbac.authorization.k8s.io/v1', 'kind': 'ClusterRoleBinding', 'roleRef': role, 'subjects': []}
+    chooser(world, 'marked')
+    install, absent = world.get(PI, 'marked', 'chooser'), '00000000-0000-4000-8000-000000000001'
+    record = install['status']['packageRecord']['uid']
+    labels = {'app.kubernetes.io/managed-by': 'package-manager', 'packages.crossplane.io/record': record,
+              'packages.crossplane.io/family': 'acme..chooser'}
+    foreign = []
+    for name, uid in ('auditors', absent), ('package:acme:chooser:1.0:system-cluster:other', absent), ('guests', install['metadata']['uid']):
+        foreign.append(BINDINGS + '/' + name)
+        apply(world, foreign[-1], {**kinds, 'metadata': {'name': name, 'labels': {**labels, 'packages.crossplane.io/install': uid}}})
+    hand = 'package:acme:chooser:1.0:system-cluster:hand'  # of the right form, but not made by Reeve
+    meta = {'name': hand, 'labels': {**labels, 'packages.crossplane.io/install': absent}}
+    foreign += [BINDINGS + '/' + hand, RBAC + 'clusterroles/' + hand]
+    world.must('POST', BINDINGS, {**kinds, 'roleRef': {**role, 'name': hand}, 'metadata': meta})
+    world.must('POST', RBAC + 'clusterroles', {'metadata': meta, 'rules': []})
+    foreign.append(RBAC + 'clusterroles/auditor')
+    apply(world, foreign[-1], {'apiVersion': kinds['apiVersion'], 'kind': 'ClusterRole', 'rules': [],
+                               'metadata': {'name': 'auditor', 'labels': labels}})
+    foreign.append(RBAC + 'namespaces/marked/rolebindings/guests')
+    apply(world, foreign[-1], {**kinds, 'kind': 'RoleBinding', 'metadata': {'name': 'guests', 'labels': labels}})
+    chooser(world, 'witness')
+    for namespace in ('marked', 'witness'):
+        path = path_of(PI, namespace, 'chooser')
+        world.remove(PI, namespace, 'chooser')
+        if namespace == 'witness':
+            world.ask('PATCH', path, {'metadata': {'finalizers': None}}, MERGE)
+        world.gone(PI, namespace, 'chooser')
+        no_binding(world, namespace)  # which came later than the others
+    restart(world)
+    chooser(world, 'witness')  # after the first look at all of them
+    for path in foreign:
+        assert world.has(path), path
+
+
 TESTS = [editors_delete_only_their_own, who_holds_a_package_keeps_it, kinds_that_no_version_serves_are_not_taken_for_empty,
          status_is_not_for_people, what_an_upgrade_leaves_goes_with_the_install, a_record_that_is_deleted_comes_back,
          an_upgrade_that_does_not_fit_is_refused, the_same_image_by_another_name_is_another_package, somebody_new_by_an_old_name,
+         cluster_bindings_go_with_their_install, cluster_bindings_go_though_nobody_uninstalled,
+         cluster_bindings_of_the_first_release_are_migrated, labels_by_hand_delete_nothing,
          who_asks_for_much_holds_up_nobody]
 
 

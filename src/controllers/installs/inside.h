@@ -90,10 +90,11 @@ struct installs {
     struct recorder *recorder;
     struct lane lanes[LANES];
     struct informer *own[OWN_KINDS];
-    struct informer *roles; /* shared ClusterRoles */
+    struct informer *roles;                 /* shared ClusterRoles */
+    struct informer *by_install[OWN_KINDS]; /* of cluster-scoped kinds: those of namespaced installs */
     struct crd_table *crds;
     struct informer *crd_informer;
-    struct controller *shares, *pulls;
+    struct controller *shares, *pulls, *remnants;
     _Atomic int64_t share_wait_ns; /* see shares_enqueue */
 
     pthread_mutex_t lock;
@@ -222,6 +223,17 @@ int own_run(struct visit *v, const struct json *record, const struct own_work *w
 /* Deployment first, then bindings and roles, or also the account. */
 int own_remove(struct visit *v, str record_uid, bool with_account, struct err *err);
 extern const struct client_resource own_resources[OWN_KINDS];
+
+/* ---- remnants.c: cluster-scoped objects of namespaced installs that no longer exist. ---- */
+
+/* Reconcile of the queue; keys: plural and name. */
+int remnants_visit(void *ctx, struct reconcile *r, struct err *err);
+/* Loop thread: a cluster-scoped object changed that has, or had, the label of an install or a record. */
+void remnants_see(struct installs *s, const struct json *object);
+/* Loop thread: an install, or the record of one, is gone. */
+void remnants_enqueue(struct installs *s, str install_uid, str record_uid);
+/* Whether a live object (caches keep no managedFields) was written by this controller. */
+bool remnants_is_made_here(const struct json *object);
 
 /* ---- rights.c ---- */
 

@@ -41,6 +41,7 @@ static void on_install(void *ctx, const struct informer_change *change)
     if (change->now)
         return;
     pull_forget(s, item_uid(item));
+    remnants_enqueue(s, item_uid(item), (str){0});
     installs_lock(s);
     awaited_drop(s, item_uid(item));
     holding_orphan(s, item_uid(item));
@@ -54,9 +55,11 @@ static void on_record(void *ctx, const struct informer_change *change)
     struct lane *lane = ctx;
     const struct item *item = change->now ? change->now : change->was;
     control_enqueue(lane->controller, item_namespace(item), item_name(item));
+    if (!change->now)
+        remnants_enqueue(lane->all, (str){0}, item_uid(item));
 }
 
-/* ---- What installs have alone: its owner is their record. ---- */
+/* ---- What installs have alone: its owner is their record, or a label names the install. ---- */
 
 static void on_own(void *ctx, const struct informer_change *change)
 {
@@ -66,11 +69,24 @@ static void on_own(void *ctx, const struct informer_change *change)
     {
         for (size_t i = 0; i < LANES; i++) {
             struct lane *l = &s->lanes[i];
-            if (str_eq(json_get_text(owner, S("kind")), l->record.kind))
+            if (!str_eq(json_get_text(owner, S("kind")), l->record.kind))
+                continue;
+            if (!l->is_cluster && object_namespace(change->tree).n == 0)
+                remnants_see(s, change->tree); /* as the first release made it */
+            else
                 control_enqueue(l->controller, l->is_cluster ? (str){0} : object_namespace(change->tree),
                                 json_get_text(owner, S("name")));
         }
     }
+}
+
+static void on_cluster_object(void *ctx, const struct informer_change *change)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json was = change->was ? item_tree(&scratch, change->was) : json_null();
+    remnants_see(ctx, &was); /* the label may have been taken off */
+    if (change->now)
+        remnants_see(ctx, change->tree);
 }
 
 /* ---- What they share. ---- */
@@ -162,7 +178,8 @@ static void make_lane(struct installs *s, size_t i)
 
 static void add_informers(struct installs *s, const struct controller_env *env)
 {
-    static const str by_record[] = {S_INIT(LABEL_RECORD)}, by_family[] = {S_INIT(LABEL_FAMILY)};
+    static const str by_record[] = {S_INIT(LABEL_RECORD)}, by_family[] = {S_INIT(LABEL_FAMILY)},
+                     by_install[] = {S_INIT(LABEL_INSTALL)};
     for (size_t i = 0; i < LANES; i++) {
         struct lane *l = &s->lanes[i];
         l->installs = inform(env, &(struct informer_options){.resource = l->install}, on_install, l);
@@ -180,13 +197,19 @@ static void add_informers(struct installs *s, const struct controller_env *env)
                                                  .labels = by_family,
                                                  .n_labels = 1},
                       on_role, s);
+    for (int k = 0; k < OWN_KINDS; k++) {
+        struct informer_options o = {
+            .resource = own_resources[k], .label_selector = S(LABEL_INSTALL), .labels = by_install, .n_labels = 1};
+        if (!own_resources[k].namespaced)
+            s->by_install[k] = inform(env, &o, on_cluster_object, s);
+    }
     s->crd_informer = inform(env, &(struct informer_options){.resource = crds, .trim = crd_table_trim}, on_crd, s);
 }
 
 /* The keys come from informers, which tell nothing before control_start. */
 static void add_controllers(struct installs *s, const struct controller_env *env)
 {
-    struct informer *needs[2 * LANES + OWN_KINDS + 2];
+    struct informer *needs[2 * LANES + 2 * OWN_KINDS + 2];
     size_t n = 0;
     for (size_t i = 0; i < LANES; i++) {
         needs[n++] = s->lanes[i].installs;
@@ -194,6 +217,10 @@ static void add_controllers(struct installs *s, const struct controller_env *env
     }
     for (size_t k = 0; k < OWN_KINDS; k++)
         needs[n++] = s->own[k];
+    for (size_t k = 0; k < OWN_KINDS; k++) {
+        if (s->by_install[k])
+            needs[n++] = s->by_install[k];
+    }
     needs[n++] = s->roles;
     needs[n++] = s->crd_informer;
     for (size_t i = 0; i < LANES; i++) {
@@ -214,6 +241,13 @@ static void add_controllers(struct installs *s, const struct controller_env *env
                                                                        .ctx = s,
                                                                        .needs = needs,
                                                                        .n_needs = n});
+    s->remnants = control_add(env->control, &(struct controller_options){.name = "package-remnants",
+                                                                         .client = env->client,
+                                                                         .workers = 1,
+                                                                         .reconcile = remnants_visit,
+                                                                         .ctx = s,
+                                                                         .needs = needs,
+                                                                         .n_needs = n});
     s->pulls = control_add(env->control, &(struct controller_options){.name = "package-pulls",
                                                                       .client = env->client,
                                                                       .workers = PULL_WORKERS,

@@ -245,6 +245,8 @@ static int write_roles(struct work *w, struct err *err)
     }
     struct items items ITEMS_SCOPE = informer_by_label(w->s->roles, S(LABEL_FAMILY), w->label);
     for (size_t i = 0; i < items.n; i++) {
+        if (!plan_is_role_name(item_name(items.p[i])))
+            continue; /* labelled by hand: a foreign role is not deleted for that */
         struct json *tree = ARENA_NEW(w->a, struct json);
         *tree = item_tree(w->a, items.p[i]);
         *vec_push(w->a, &have) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], tree};
