@@ -37,6 +37,8 @@
 #define FLEET_ANNOTATION_KUBERNETES "agent.reeve.dev/kubernetes"
 /* On the heartbeat Lease, by Reeve's agent: the managed cluster's API server does not answer, and why. Absent: it does. */
 #define FLEET_ANNOTATION_TROUBLE "agent.reeve.dev/unavailable"
+/* On the heartbeat Lease, by Reeve's agent: the renewTime that it wrote. If that differs, another agent renewed the Lease. */
+#define FLEET_ANNOTATION_RENEWED "agent.reeve.dev/renewed"
 #define FLEET_LEASE "managed-cluster-lease"
 #define FLEET_LEASE_SECONDS 60 /* without a word in spec.leaseDurationSeconds of the ManagedCluster */
 #define FLEET_LEASES_MISSED 5  /* after so many it is unreachable */

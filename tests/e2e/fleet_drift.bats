@@ -378,3 +378,36 @@ holds_one_rule() {
     hub delete clusterpermission "$1-later" -n cluster1
     [ "$(at one role "$1" -n "$2" -o 'jsonpath={.metadata.resourceVersion} {.rules[*].resources[*]}')" = "$first" ]
 }
+
+# ---- Another agent. ----
+
+# renewed_by_another CLUSTER N: as the registration agent of Open Cluster Management does it, which leaves annotations as they are.
+renewed_by_another() { hub patch lease managed-cluster-lease -n "$1" --type=merge -p '{"spec":{"renewTime":"2031-01-01T00:00:0'"$2"'.000000Z"}}'; }
+
+# manifests_go_to CLUSTER PERMISSION TEXT: the namespaces that the hub wrote into its work; "selector" for a template.
+manifests_go_to() {
+    [ "$(at hub manifestwork "$(work_of "$1" "$2")" -n "$1" -o json | jq -r '[.spec.workload.manifests[] | if .metadata.annotations["agent.reeve.dev/namespace-selector"] then "selector" else .metadata.namespace end] | unique | join(" ")')" = "$3" ]
+}
+
+@test "another agent takes the place of ours: works are what it understands, until ours is back" {
+    local marked='.metadata.labels["agent.reeve.dev/present"] == "true"' pid
+    namespace_at hub falls 'falls: "yes"'
+    eventually holds_at hub "$marked" managedcluster cluster2
+    permission cluster2 falls <<<'roles: [{namespaceSelector: {matchLabels: {falls: "yes"}}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}]'
+    eventually manifests_go_to cluster2 falls selector
+    pid=$(cat "$SCRATCH/cluster2.pid")
+    kill -KILL "$pid"
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+    renewed_by_another cluster2 1
+    renewed_by_another cluster2 2
+    holds_at hub "$marked" managedcluster cluster2
+    renewed_by_another cluster2 3
+    eventually holds_at hub "$marked | not" managedcluster cluster2
+    eventually manifests_go_to cluster2 falls falls
+    eventually holds_at hub '.metadata.annotations["agent.reeve.dev/version"] == null' lease managed-cluster-lease -n cluster2
+    launch_agent two cluster2
+    eventually holds_at hub "$marked" managedcluster cluster2
+    eventually manifests_go_to cluster2 falls selector
+    hub delete clusterpermission falls -n cluster2
+    hub delete namespace falls
+}

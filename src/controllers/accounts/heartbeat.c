@@ -124,10 +124,12 @@ static void renew(struct heartbeat *h, struct arena *a, struct json *lease)
     if (!json_to_int(json_get(spec, S("leaseDurationSeconds")), &seconds) || seconds <= 0)
         seconds = FLEET_LEASE_SECONDS;
     h->every_ns = (seconds < EVERY_MAX_S ? seconds : EVERY_MAX_S) * SECOND_NS;
-    json_set(a, spec, S("renewTime"), json_str(renew_time(h, a, json_get_text(spec, S("renewTime")))));
+    str now = renew_time(h, a, json_get_text(spec, S("renewTime")));
+    json_set(a, spec, S("renewTime"), json_str(now));
     if (json_get_text(spec, S("holderIdentity")).n == 0)
         json_set(a, spec, S("holderIdentity"), json_str(S(FLEET_AGENT)));
     set_note(a, lease, S(FLEET_ANNOTATION_AGENT), h->options->version);
+    set_note(a, lease, S(FLEET_ANNOTATION_RENEWED), now);
     set_note(a, lease, S(FLEET_ANNOTATION_TROUBLE), buf_str(&h->trouble));
     if (h->kubernetes.n)
         set_note(a, lease, S(FLEET_ANNOTATION_KUBERNETES), buf_str(&h->kubernetes));

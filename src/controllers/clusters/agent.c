@@ -124,27 +124,55 @@ static int keep_binding(struct cluster_visit *v, struct err *err)
     return mend_binding(v, &have, &want, err);
 }
 
+static int patch_lease(struct cluster_visit *v, const struct json *patch, struct err *err)
+{
+    struct reconcile *r = v->reconcile;
+    struct client_ref ref = {.resource = &leases, .namespace = r->name, .name = S(FLEET_LEASE)};
+    struct client_patch_args args = {.type = CLIENT_PATCH_MERGE, .patch = patch, .options = options};
+    int code = client_patch(r->client, r->arena, &ref, &args, NULL, err);
+    if (code == ERR_NOT_FOUND)
+        return err_set(err, ERR_CONFLICT, "the Lease was just deleted");
+    return code < 0 ? err_wrap(err, "change Lease %.*s/" FLEET_LEASE, STR(r->name)) : 0;
+}
+
+/* Another agent renews the Lease: what Reeve's agent said there is out of date. The version is that of the Lease as it was judged, so
+ * that a renewal by Reeve's agent in between is not undone. */
+static int clear_notes(struct cluster_visit *v, const struct beat *beat, struct err *err)
+{
+    static const str notes[] = {S_INIT(FLEET_ANNOTATION_AGENT), S_INIT(FLEET_ANNOTATION_RENEWED),
+                                S_INIT(FLEET_ANNOTATION_KUBERNETES), S_INIT(FLEET_ANNOTATION_TROUBLE)};
+    struct arena *a = v->reconcile->arena;
+    struct json lease, patch = json_obj(), meta = json_obj(), annotations = json_obj();
+    if (!informer_read(v->clusters->leases, a, v->reconcile->name, S(FLEET_LEASE), &lease) ||
+        !str_eq(json_text(json_dig(&lease, "spec.renewTime")), beat->renewed))
+        return 0; /* it has changed: that brings us back */
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        json_add(a, &annotations, notes[i], json_null());
+    json_add(a, &meta, S("resourceVersion"), json_str(object_rv(&lease)));
+    json_add(a, &meta, S("annotations"), annotations);
+    json_add(a, &patch, S("metadata"), meta);
+    return patch_lease(v, &patch, err);
+}
+
 /* The hub makes it and says how often to renew it; its agent needs no right to create anything for that. */
 static int keep_lease(struct cluster_visit *v, struct err *err)
 {
     struct reconcile *r = v->reconcile;
-    struct client_ref ref = {.resource = &leases, .namespace = r->name, .name = S(FLEET_LEASE)};
     int64_t seconds = cluster_lease_seconds(&v->cluster);
     struct json lease = object_of(r->arena, &leases, S(FLEET_LEASE), r->name), spec = json_obj(), patch = json_obj();
     struct beat beat = {0};
     json_add(r->arena, &spec, S("leaseDurationSeconds"), json_int(seconds));
-    if (!beats_get(v->clusters->beats, r->arena, r->name, &beat) || (beat.has_lease && beat.seconds == seconds))
+    if (!beats_get(v->clusters->beats, r->arena, r->name, &beat))
         return 0;
+    int code = beat.has_stale_notes && beat.has_lease ? clear_notes(v, &beat, err) : 0;
+    if (code < 0 || (beat.has_lease && beat.seconds == seconds))
+        return code;
     if (!beat.has_lease) {
         json_add(r->arena, &lease, S("spec"), spec);
         return create(v, &leases, lease, err);
     }
     json_add(r->arena, &patch, S("spec"), spec);
-    struct client_patch_args args = {.type = CLIENT_PATCH_MERGE, .patch = &patch, .options = options};
-    int code = client_patch(r->client, r->arena, &ref, &args, NULL, err);
-    if (code == ERR_NOT_FOUND)
-        return err_set(err, ERR_CONFLICT, "the Lease was just deleted");
-    return code < 0 ? err_wrap(err, "change Lease %.*s/" FLEET_LEASE, STR(r->name)) : 0;
+    return patch_lease(v, &patch, err);
 }
 
 /* ---- All of it. ---- */

@@ -24,6 +24,7 @@ struct heart {
     enum beat_state state;
     bool has_lease;
     int64_t seconds;
+    unsigned foreign;      /* renewals in a row that are not those of Reeve's agent, BEAT_FOREIGN_RENEWALS at most */
     struct buf told[TOLD]; /* as the Lease has them; renewTime: the last that was not empty */
     str cluster;           /* follows in memory */
 };
@@ -159,6 +160,25 @@ static bool keep(struct buf *kept, str text)
     return true;
 }
 
+/* An agent of an earlier release does not write its renewals down: all are taken for its own. */
+static bool note_renewal(struct heart *h, const struct json *lease, str renewed)
+{
+    str own = object_annotation(lease, S(FLEET_ANNOTATION_RENEWED));
+    unsigned before = h->foreign;
+    if (!own.n || str_eq(own, renewed))
+        h->foreign = 0;
+    else if (h->foreign < BEAT_FOREIGN_RENEWALS)
+        h->foreign++;
+    return h->foreign != before && (h->foreign == 0 || h->foreign == BEAT_FOREIGN_RENEWALS);
+}
+
+static enum beat_agent agent_of(const struct heart *h)
+{
+    if (!h->told[TOLD_VERSION].n || h->foreign == BEAT_FOREIGN_RENEWALS)
+        return BEAT_BY_OTHER;
+    return h->foreign ? BEAT_UNSURE : BEAT_BY_REEVE;
+}
+
 /* Under the lock. True: something is to be told besides a renewal. */
 static bool take(struct heart *h, const struct json *lease, bool *ret_renewed)
 {
@@ -170,6 +190,8 @@ static bool take(struct heart *h, const struct json *lease, bool *ret_renewed)
     h->has_lease = lease != NULL;
     h->seconds = seconds;
     *ret_renewed = renewed.n && keep(&h->told[TOLD_RENEWED], renewed);
+    if (*ret_renewed)
+        has_news |= note_renewal(h, lease, renewed);
     if (lease) {
         has_news |= keep(&h->told[TOLD_VERSION], object_annotation(lease, S(FLEET_ANNOTATION_AGENT)));
         has_news |= keep(&h->told[TOLD_KUBERNETES], object_annotation(lease, S(FLEET_ANNOTATION_KUBERNETES)));
@@ -205,6 +227,7 @@ bool beats_get(struct beats *b, struct arena *a, str cluster, struct beat *ret)
 {
     pthread_mutex_lock(&b->lock);
     const struct heart *h = map_get(&b->hearts, cluster);
+    bool is_stale = h && agent_of(h) == BEAT_BY_OTHER;
     if (h)
         *ret = (struct beat){
             .state = h->state,
@@ -212,9 +235,11 @@ bool beats_get(struct beats *b, struct arena *a, str cluster, struct beat *ret)
             .has_renewed = h->told[TOLD_RENEWED].n > 0,
             .seconds = h->seconds,
             .renewed = str_dup(a, buf_str(&h->told[TOLD_RENEWED])),
-            .version = str_dup(a, buf_str(&h->told[TOLD_VERSION])),
-            .kubernetes = str_dup(a, buf_str(&h->told[TOLD_KUBERNETES])),
-            .trouble = str_dup(a, buf_str(&h->told[TOLD_TROUBLE])),
+            .agent = agent_of(h),
+            .has_stale_notes = is_stale && h->told[TOLD_VERSION].n,
+            .version = is_stale ? (str){0} : str_dup(a, buf_str(&h->told[TOLD_VERSION])),
+            .kubernetes = is_stale ? (str){0} : str_dup(a, buf_str(&h->told[TOLD_KUBERNETES])),
+            .trouble = is_stale ? (str){0} : str_dup(a, buf_str(&h->told[TOLD_TROUBLE])),
         };
     pthread_mutex_unlock(&b->lock);
     return h != NULL;
@@ -223,7 +248,7 @@ bool beats_get(struct beats *b, struct arena *a, str cluster, struct beat *ret)
 struct json beats_trim(struct arena *a, const struct json *lease)
 {
     static const str annotations[] = {S_INIT(FLEET_ANNOTATION_AGENT), S_INIT(FLEET_ANNOTATION_KUBERNETES),
-                                      S_INIT(FLEET_ANNOTATION_TROUBLE)};
+                                      S_INIT(FLEET_ANNOTATION_TROUBLE), S_INIT(FLEET_ANNOTATION_RENEWED)};
     static const str metadata[] = {S_INIT("name"), S_INIT("namespace"), S_INIT("uid"), S_INIT("resourceVersion")};
     static const str spec[] = {S_INIT("leaseDurationSeconds"), S_INIT("renewTime")};
     struct json kept = json_obj(), meta = json_obj(), notes = json_obj(), said = json_obj();

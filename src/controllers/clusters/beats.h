@@ -20,13 +20,21 @@ struct beats;
 
 enum beat_state { BEAT_NEW, BEAT_LIVE, BEAT_SILENT };
 
+/* Who renews the Lease. Annotations outlive the agent that wrote them, so Reeve's agent also writes down each of its renewals.
+ * Another agent is believed after BEAT_FOREIGN_RENEWALS in a row: while two agents run, which renew at intervals that differ by a
+ * quarter at most, there are never so many. */
+enum beat_agent { BEAT_BY_OTHER, BEAT_BY_REEVE, BEAT_UNSURE };
+enum { BEAT_FOREIGN_RENEWALS = 3 };
+
 struct beat {
     enum beat_state state;
     bool has_lease;
-    bool has_renewed;                 /* at any time, by anybody */
-    int64_t seconds;                  /* leaseDurationSeconds of the Lease; 0: it does not say */
-    str renewed;                      /* renewTime, as it was last seen */
-    str version, kubernetes, trouble; /* annotations of Reeve's agent */
+    bool has_renewed; /* at any time, by anybody */
+    int64_t seconds;  /* leaseDurationSeconds of the Lease; 0: it does not say */
+    str renewed;      /* renewTime, as it was last seen */
+    enum beat_agent agent;
+    bool has_stale_notes;             /* the Lease has annotations of Reeve's agent, and another agent renews it */
+    str version, kubernetes, trouble; /* annotations of Reeve's agent; empty if they are stale */
 };
 
 struct beats_options {

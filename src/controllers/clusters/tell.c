@@ -142,8 +142,9 @@ static bool mark_finalizer(struct arena *a, struct json *cluster)
 /* Silence says nothing about who the agent is: only one that is heard of says so. */
 static bool mark_agent(struct arena *a, struct json *cluster, const struct beat *beat)
 {
-    str label = object_label(cluster, S(FLEET_LABEL_AGENT)), want = beat->version.n ? S("true") : (str){0};
-    if (beat->state != BEAT_LIVE || str_eq(label, want))
+    str label = object_label(cluster, S(FLEET_LABEL_AGENT));
+    str want = beat->agent == BEAT_BY_REEVE ? S("true") : (str){0};
+    if (beat->state != BEAT_LIVE || beat->agent == BEAT_UNSURE || str_eq(label, want))
         return false;
     struct json *labels = member_of(a, member_of(a, cluster, S("metadata")), S("labels"));
     if (want.n)

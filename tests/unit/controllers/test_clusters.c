@@ -418,6 +418,105 @@ static void an_agent_of_somebody_else_is_not_labelled(void **state)
     assert_true(is_condition(w, ONE, AVAILABLE, "True"));
 }
 
+/* A renewal as Reeve's agent does it: it writes down the time. */
+static void renew_by_reeve(struct world *w, int count)
+{
+    renew(w, count,
+          str_cstr(&w->arena,
+                   str_fmt(&w->arena, BY_REEVE ",\"" FLEET_ANNOTATION_RENEWED "\":\"2001-01-01T00:%02d:00.000000Z\"",
+                           count)));
+    rest(w);
+}
+
+/* And as that of Open Cluster Management does it, which leaves annotations alone. */
+static void renew_by_other(struct world *w, int count)
+{
+    renew(w, count, "");
+    rest(w);
+}
+
+static bool has_notes(struct world *w)
+{
+    struct json lease;
+    assert_true(fake_get(w->fake, &w->arena, LEASE, &lease));
+    return json_len(object_annotations(&lease)) > 0;
+}
+
+static void another_agent_takes_the_place_of_reeves(void **state)
+{
+    struct world *w = *state;
+    join(w);
+    renew_by_reeve(w, 1);
+    renew_by_reeve(w, 2);
+    AWAIT(w, str_eq(label_of(w), S("true")));
+    renew_by_other(w, 3);
+    renew_by_other(w, 4);
+    assert_text(label_of(w), "true");
+    renew_by_other(w, 5);
+    AWAIT(w, label_of(w).n == 0 && !has_notes(w));
+    rest(w);
+    assert_true(is_condition(w, ONE, AVAILABLE, "True"));
+    renew_by_other(w, 6);
+    assert_text(label_of(w), "");
+    renew_by_reeve(w, 7);
+    AWAIT(w, str_eq(label_of(w), S("true")));
+    assert_true(has_notes(w));
+}
+
+/* What its last words were says nothing about the cluster any more. */
+static void trouble_that_reeves_agent_told_ends_with_it(void **state)
+{
+    struct world *w = *state;
+    join(w);
+    renew(w, 1,
+          BY_REEVE ",\"" FLEET_ANNOTATION_RENEWED "\":\"2001-01-01T00:01:00.000000Z\",\"" FLEET_ANNOTATION_TROUBLE
+                   "\":\"down\"");
+    AWAIT(w, is_condition(w, ONE, AVAILABLE, "False"));
+    rest(w);
+    for (int i = 2; i < 5; i++)
+        renew_by_other(w, i);
+    AWAIT(w, is_condition(w, ONE, AVAILABLE, "True"));
+}
+
+/* While both run, neither the label nor the works go to and fro. */
+static void two_agents_at_once_change_nothing(void **state)
+{
+    struct world *w = *state;
+    join(w);
+    renew_by_reeve(w, 1);
+    renew_by_reeve(w, 2);
+    AWAIT(w, str_eq(label_of(w), S("true")));
+    for (int i = 3; i < 21; i += 3) {
+        renew_by_other(w, i);
+        renew_by_other(w, i + 1);
+        assert_text(label_of(w), "true");
+        renew_by_reeve(w, i + 2);
+        assert_text(label_of(w), "true");
+    }
+}
+
+/* A hub that starts later finds a Lease that another agent renews: what stands on it is no reason to believe in Reeve's. */
+static void notes_of_an_agent_that_is_gone_are_not_believed(void **state)
+{
+    struct world *w = *state;
+    put_cluster(w, "one", true);
+    fake_put(w->fake,
+             "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"" FLEET_LEASE
+             "\",\"namespace\":\"one\",\"annotations\":{\"" FLEET_ANNOTATION_AGENT
+             "\":\"0.1\",\"" FLEET_ANNOTATION_RENEWED
+             "\":\"2001-01-01T00:01:00.000000Z\"}},\"spec\":{\"leaseDurationSeconds\":60,\"renewTime\":"
+             "\"2001-01-01T00:02:00.000000Z\"}}");
+    control_start(w->control);
+    AWAIT(w, is_condition(w, ONE, ACCEPTED, "True"));
+    rest(w);
+    renew_by_other(w, 3);
+    AWAIT(w, is_condition(w, ONE, AVAILABLE, "True"));
+    assert_text(label_of(w), "");
+    renew_by_other(w, 4);
+    AWAIT(w, !has_notes(w));
+    assert_text(label_of(w), "");
+}
+
 static void silence_is_told_and_ends(void **state)
 {
     struct world *w = *state;
@@ -668,6 +767,10 @@ int main(void)
         TEST(a_namespace_that_is_labelled_for_it_is_used),
         TEST(the_first_renewal_joins),
         TEST(an_agent_of_somebody_else_is_not_labelled),
+        TEST(another_agent_takes_the_place_of_reeves),
+        TEST(trouble_that_reeves_agent_told_ends_with_it),
+        TEST(two_agents_at_once_change_nothing),
+        TEST(notes_of_an_agent_that_is_gone_are_not_believed),
         TEST(silence_is_told_and_ends),
         TEST(clocks_may_jump),
         TEST(a_renewal_costs_no_visit),

@@ -72,6 +72,7 @@ static void a_beat_says_who_is_there(void **state)
     struct json lease;
     begin(w);
     assert_text(note_of(w, FLEET_ANNOTATION_AGENT), "0.1.0");
+    assert_text(note_of(w, FLEET_ANNOTATION_RENEWED), str_cstr(&w->arena, renewed(w))); /* whose renewal it is */
     assert_text(note_of(w, FLEET_ANNOTATION_KUBERNETES), "v1.32.4");
     assert_text(note_of(w, FLEET_ANNOTATION_TROUBLE), "");
     assert_text(note_of(w, "theirs"), "x");
