@@ -3,6 +3,8 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "control/control.h"
+#include "control/recorder.h"
 #include "object/meta.h"
 #include "object/object.h"
 
@@ -121,18 +123,27 @@ static struct applyset_step *add(struct planning *p, enum applyset_action action
 
 static void plan_existing(struct planning *p, const struct applyset_object *want, const struct json *have)
 {
-    struct json object = applyset_render(p->a, p->set, want->object);
+    struct json object = applyset_render(p->a, p->set, want->object), patch;
     str text = objection(p->a, p->set, have);
     struct applyset_step *step;
+    bool is_going = object_is_deleting(have); /* it is made anew when it is gone */
+    /* Its rules are written by the aggregation controller as long as the aggregationRule is there: that goes first. */
+    bool is_aggregated = json_get(have, S("aggregationRule")) && json_is_null(json_get(&object, S("aggregationRule")));
     if (text.n) {
         step = add(p, APPLYSET_CONFLICT, want);
-        step->text = text;
-    } else if (object_is_deleting(have) || applyset_is_equal(p->a, &object, have)) {
-        step = add(p, APPLYSET_KEEP, want); /* what goes is made anew when it is gone */
-    } else {
+    } else if (!is_going && !is_aggregated && !applyset_is_equal(p->a, &object, have)) {
         step = add(p, APPLYSET_APPLY, want);
         step->object = object;
+        step->is_repair =
+            str_eq(object_annotation(have, p->set->hash_key), object_annotation(&object, p->set->hash_key));
+    } else if (!is_going && applyset_excess(p->a, &object, have, &patch, &text)) {
+        step = add(p, APPLYSET_TRIM, want);
+        step->object = patch;
+        step->is_repair = true;
+    } else {
+        step = add(p, APPLYSET_KEEP, want);
     }
+    step->text = text;
     step->uid = object_uid(have);
     step->version = object_rv(have);
 }
@@ -224,6 +235,19 @@ static int write_step(struct client *c, struct arena *a, const struct applyset *
     return 0;
 }
 
+static int trim_step(struct client *c, struct arena *a, const struct applyset *set, const struct applyset_step *step,
+                     struct err *err)
+{
+    struct client_ref ref = {.resource = &step->resource, .namespace = step->namespace, .name = step->name};
+    struct client_patch_args args = {json_is_arr(&step->object) ? CLIENT_PATCH_JSON : CLIENT_PATCH_MERGE,
+                                     &step->object,
+                                     {.field_manager = set->field_manager}};
+    int code = client_patch(c, a, &ref, &args, NULL, err);
+    if (code < 0 && !client_is_gone(err))
+        return err_wrap(err, "remove foreign fields of %.*s \"%.*s\"", STR(step->resource.kind), STR(step->name));
+    return 0;
+}
+
 static int delete_step(struct client *c, struct arena *a, const struct applyset_step *step, struct err *err)
 {
     struct client_ref ref = {.resource = &step->resource, .namespace = step->namespace, .name = step->name};
@@ -243,6 +267,8 @@ int applyset_run(struct client *c, struct arena *a, const struct applyset *set, 
         const struct applyset_step *step = &plan->p[i];
         if (step->action == APPLYSET_CREATE || step->action == APPLYSET_APPLY)
             code = write_step(c, a, set, step, err);
+        else if (step->action == APPLYSET_TRIM)
+            code = trim_step(c, a, set, step, err);
         else if (step->action == APPLYSET_DELETE)
             code = delete_step(c, a, step, err);
         done += code == 0;
@@ -250,4 +276,35 @@ int applyset_run(struct client *c, struct arena *a, const struct applyset *set, 
     if (ret_done)
         *ret_done = done;
     return code;
+}
+
+/* ---- Repairs. ---- */
+
+static struct json subject_of(struct arena *a, const struct applyset_step *step)
+{
+    struct json object = json_obj(), meta = json_obj();
+    const struct client_resource *r = &step->resource;
+    str version = r->group.n ? str_fmt(a, "%.*s/%.*s", STR(r->group), STR(r->version)) : r->version;
+    json_add(a, &meta, S("name"), json_str(step->name));
+    if (step->namespace.n)
+        json_add(a, &meta, S("namespace"), json_str(step->namespace));
+    json_add(a, &meta, S("uid"), json_str(step->uid));
+    json_add(a, &object, S("apiVersion"), json_str(version));
+    json_add(a, &object, S("kind"), json_str(r->kind));
+    json_add(a, &object, S("metadata"), meta);
+    return object;
+}
+
+void applyset_report_repair(struct control *c, struct recorder *r, struct arena *a, const struct json *about,
+                            const struct applyset_step *step)
+{
+    if (!step->is_repair || step->action == APPLYSET_KEEP || step->action == APPLYSET_CONFLICT)
+        return;
+    struct json subject = about ? *about : subject_of(a, step);
+    const char *what = step->action == APPLYSET_CREATE ? "was deleted" : "was changed";
+    bool has_field = step->text.n > 0;
+    control_repaired(c, step->resource.kind);
+    recorder_event(r, &subject, RECORDER_WARNING, S("DriftRepaired"),
+                   str_fmt(a, "%.*s %.*s %s by another client%s%.*s%s. It was restored.", STR(step->resource.kind),
+                           STR(step->name), what, has_field ? " (" : "", STR(step->text), has_field ? ")" : ""));
 }

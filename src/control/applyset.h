@@ -6,7 +6,8 @@
  *
  *   wanted objects ─┐                     ┌─► absent or different ─► apply (server-side, this field manager)
  *   cached ones ────┴─► applyset_plan ────┼─► equal, or going      ─► nothing
- *   (pure)                                ├─► someone else's       ─► conflict, untouched
+ *   (pure)                                ├─► equal, with additions ─► trim (patch; see applyset_excess)
+ *                                         ├─► someone else's       ─► conflict, untouched
  *                                         └─► ours, not wanted     ─► delete (by uid and version)
  *
  * No write when nothing differs. Whether something does is decided against the cache, where objects have no managedFields:
@@ -24,6 +25,9 @@
 
 #include "client/client.h"
 
+struct control;
+struct recorder;
+
 /* An object belongs to the set if it has this label with this value and (if owner is given) a reference to this owner. */
 struct applyset {
     str label_key, label_value;
@@ -38,15 +42,23 @@ struct applyset_object {
     const struct json *object; /* with apiVersion, kind and metadata */
 };
 
-enum applyset_action { APPLYSET_KEEP, APPLYSET_CREATE, APPLYSET_APPLY, APPLYSET_DELETE, APPLYSET_CONFLICT };
+enum applyset_action {
+    APPLYSET_KEEP,
+    APPLYSET_CREATE,
+    APPLYSET_APPLY,
+    APPLYSET_TRIM,
+    APPLYSET_DELETE,
+    APPLYSET_CONFLICT
+};
 
 struct applyset_step {
     enum applyset_action action;
     struct client_resource resource;
     str namespace, name;
-    struct json object; /* to create or apply: with label, owner and hash */
+    struct json object; /* to create or apply: with label, owner and hash; to trim: the patch */
     str uid, version;   /* of what is there; empty: nothing is */
-    str text;           /* of a conflict: ClusterRole "x" belongs to … */
+    bool is_repair;     /* to apply or trim: what is wanted did not change, so another client changed the object */
+    str text; /* of a conflict: ClusterRole "x" belongs to …; of a trim: the field that is removed or put back first */
 };
 
 struct applyset_plan {
@@ -61,7 +73,20 @@ struct applyset_plan applyset_plan(struct arena *a, const struct applyset *set, 
 /* Carries it out in order; stops at the first error. ret_done: how many steps went well; may be NULL. */
 int applyset_run(struct client *c, struct arena *a, const struct applyset *set, const struct applyset_plan *plan,
                  size_t *ret_done, struct err *err);
+/* An Event with the reason DriftRepaired and a count for a step that was carried out, if it is a repair. about: the object that the
+ * Event is for; NULL: the one that was repaired. */
+void applyset_report_repair(struct control *c, struct recorder *r, struct arena *a, const struct json *about,
+                            const struct applyset_step *step);
 /* A wanted object as the set applies it: with label, owner and hash. */
 struct json applyset_render(struct arena *a, const struct applyset *set, const struct json *want);
 /* Whether the server would change nothing if want were applied over have, see above. */
 bool applyset_is_equal(struct arena *a, const struct json *want, const struct json *have);
+/* What other clients added to have that an apply leaves as it is, and that could change what the object does:
+ *
+ *   Deployment           all of spec and all labels. Kept: replicas, if want has none (an autoscaler or a person may set them), and the
+ *                        annotation of "kubectl rollout restart" on the template
+ *   Role, ClusterRole    labels by which roles are aggregated or shared (below crossplane.io and k8s.io), an aggregationRule
+ *
+ * False: nothing. ret_patch: removes it: a JSON patch of a Deployment, else a merge patch. ret_text: the first such field. */
+bool applyset_excess(struct arena *a, const struct json *want, const struct json *have, struct json *ret_patch,
+                     str *ret_text);

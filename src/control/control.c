@@ -47,6 +47,11 @@ struct listener {
     void *ctx;
 };
 
+/* Kinds whose repairs are counted, and all others. */
+static const char *const repaired_kinds[] = {"ClusterRole", "ClusterRoleBinding", "Deployment",
+                                             "Role",        "RoleBinding",        "ServiceAccount"};
+enum { REPAIRED_KINDS = sizeof repaired_kinds / sizeof *repaired_kinds };
+
 struct control {
     struct control_options options;
     enum state state;
@@ -56,6 +61,7 @@ struct control {
     size_t at_work;      /* controllers that are started and have not ended */
     struct listener *listeners;
     size_t n_listeners;
+    _Atomic uint64_t repairs[REPAIRED_KINDS + 1];
     struct loop_work finish; /* deferred */
     struct arena arena;      /* members, owned and needs */
 };
@@ -340,6 +346,24 @@ static void write_informers(struct control *c, struct arena *scratch, struct buf
     metrics_write_informers(b, all.p, all.n);
 }
 
+void control_repaired(struct control *c, str kind)
+{
+    size_t i = 0;
+    while (i < REPAIRED_KINDS && !str_eq(kind, str_of(repaired_kinds[i])))
+        i++;
+    c->repairs[i]++;
+}
+
+static void write_repairs(struct control *c, struct arena *scratch, struct buf *b)
+{
+    metric_head(b, "reeve_drift_repairs_total", "counter", "Objects that another client changed and Reeve restored.");
+    for (size_t i = 0; i <= REPAIRED_KINDS; i++) {
+        struct buf labels = {.arena = scratch};
+        metric_label(&labels, "kind", i < REPAIRED_KINDS ? str_of(repaired_kinds[i]) : S("other"));
+        metric_count(b, "reeve_drift_repairs_total", buf_str(&labels), c->repairs[i]);
+    }
+}
+
 void control_metrics_write(struct control *c, struct buf *b)
 {
     struct arena scratch ARENA_SCOPE = {0};
@@ -348,4 +372,5 @@ void control_metrics_write(struct control *c, struct buf *b)
         *vec_push(&scratch, &all) = controller_figures(m->controller);
     metrics_write_controllers(b, all.p, all.n);
     write_informers(c, &scratch, b);
+    write_repairs(c, &scratch, b);
 }

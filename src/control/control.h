@@ -38,6 +38,8 @@ void control_stop(struct control *c, void (*stopped)(void *ctx), void *ctx);
 /* All informers of all controllers are synced, but for those of kinds that the server does not have: who is about these waits for them,
  * and others need not. */
 bool control_is_synced(const struct control *c);
+/* Any thread: an object that another client had changed or deleted was restored. Counted by kind: reeve_drift_repairs_total. */
+void control_repaired(struct control *c, str kind);
 /* The metrics of all controllers and informers as Prometheus text. */
 void control_metrics_write(struct control *c, struct buf *b);
 

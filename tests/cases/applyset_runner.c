@@ -152,11 +152,9 @@ static void carry_out(struct world *w)
 
 static str show(struct world *w)
 {
-    static const char *const actions[] = {[APPLYSET_KEEP] = "keep",
-                                          [APPLYSET_CREATE] = "create",
-                                          [APPLYSET_APPLY] = "apply",
-                                          [APPLYSET_DELETE] = "delete",
-                                          [APPLYSET_CONFLICT] = "conflict"};
+    static const char *const actions[] = {
+        [APPLYSET_KEEP] = "keep", [APPLYSET_CREATE] = "create", [APPLYSET_APPLY] = "apply",
+        [APPLYSET_TRIM] = "trim", [APPLYSET_DELETE] = "delete", [APPLYSET_CONFLICT] = "conflict"};
     struct buf b = {.arena = w->a};
     size_t changes = 0, conflicts = 0;
     for (size_t i = 0; i < w->plan.n; i++) {

@@ -349,14 +349,16 @@ runs_image() {
     installed pi wordpress -n one
 }
 
+# undone OBJECT JQ-FILTER PATCH: what the filter shows is as before
+undone() {
+    local was
+    was=$(look $1 -o json | jq -cS "$2")
+    kubectl patch $1 --type=json -p "$3"
+    same() { [ "$(look $1 -o json | jq -cS "$2")" = "$was" ]; }
+    eventually same "$1" "$2" || { echo "$1 $2 stayed changed" >&2 && return 1; }
+}
+
 @test "whatever somebody changes is changed back" {
-    undone() { # OBJECT JQ-FILTER PATCH: what the filter shows is as before
-        local was
-        was=$(look $1 -o json | jq -cS "$2")
-        kubectl patch $1 --type=json -p "$3"
-        same() { [ "$(look $1 -o json | jq -cS "$2")" = "$was" ]; }
-        eventually same "$1" "$2" || { echo "$1 $2 stayed changed" >&2 && return 1; }
-    }
     undone "clusterrole $WP:1.0:system" .rules '[{"op":"add","path":"/rules/-","value":{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}}]'
     undone "clusterrole $WP:1.0:view" .rules '[{"op":"replace","path":"/rules","value":[]}]'
     undone "clusterrole $WP:1.0:view" .metadata.labels '[{"op":"remove","path":"/metadata/labels/namespace.crossplane.io~1one"}]'
@@ -370,6 +372,46 @@ runs_image() {
     undone 'crd wordpressinstances.wordpress.example.org' .metadata.labels '[{"op":"remove","path":"/metadata/labels/crossplane.io~1scope"}]'
     undone 'crd wordpressinstances.wordpress.example.org' .spec '[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/title/maxLength"}]'
     may_not mallory get secrets one
+}
+
+@test "whatever somebody adds to a Deployment is removed, reported and counted" {
+    local deployment='deployment wordpress-controller -n one' before
+    repairs() { kubectl get --raw /metrics | sed -n 's/^reeve_drift_repairs_total{kind="Deployment"} //p'; }
+    before=$(repairs)
+    undone "$deployment" .spec '[
+        {"op":"add","path":"/spec/template/spec/containers/-","value":{"name":"miner","image":"evil:1"}},
+        {"op":"add","path":"/spec/template/spec/hostPID","value":true},
+        {"op":"add","path":"/spec/template/spec/volumes","value":[{"name":"root","hostPath":{"path":"/"}}]},
+        {"op":"add","path":"/spec/template/metadata/labels/app.kubernetes.io~1part-of","value":"payments"},
+        {"op":"add","path":"/spec/template/metadata/annotations","value":{"example.org/inject":"true"}},
+        {"op":"add","path":"/spec/paused","value":true}]'
+    undone "$deployment" .spec '[{"op":"add","path":"/spec/template/spec/containers/0/args","value":["--insecure"]}]'
+    undone "$deployment" .metadata.labels '[{"op":"add","path":"/metadata/labels/team","value":"red"}]'
+    [ "$(repairs)" -ge $((before + 3)) ]
+    reported() { look events -n one -o json | jq -e '[.items[] | select(.reason == "DriftRepaired" and .involvedObject.kind == "PackageInstall") | .message] | any(startswith("Deployment wordpress-controller was changed by another client (spec."))'; }
+    eventually reported
+    # A restart by "kubectl rollout restart" is not undone.
+    kubectl rollout restart deployment wordpress-controller -n one
+    kubectl annotate pi wordpress -n one restarted=yes
+    undone "$deployment" .metadata.labels '[{"op":"add","path":"/metadata/labels/team","value":"blue"}]'
+    look deployment wordpress-controller -n one -o json | jq -e '.spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"] != null'
+}
+
+@test "labels that would let managed roles flow into others are removed" {
+    undone "clusterrole $WP:1.0:system" .metadata.labels '[{"op":"add","path":"/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-view","value":"true"}]'
+    undone 'clusterrole crossplane-env-admin' .metadata.labels '[{"op":"add","path":"/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-view","value":"true"}]'
+    undone 'clusterrole crossplane-env-edit' .metadata.labels '[{"op":"add","path":"/metadata/labels/rbac.crossplane.io~1aggregate-to-environment-view","value":"true"}]'
+    undone "clusterrole $WP:1.0:view" .aggregationRule '[{"op":"add","path":"/aggregationRule","value":{"clusterRoleSelectors":[{"matchLabels":{"any":"thing"}}]}}]'
+}
+
+@test "an object that is changed again and again is repaired later and later" {
+    local before i
+    repairs() { kubectl get --raw /metrics | sed -n 's/^reeve_drift_repairs_total{kind="Deployment"} //p'; }
+    before=$(repairs)
+    for i in $(seq 25); do kubectl label deployment wordpress-controller -n one --overwrite team=$i; done
+    [ "$(repairs)" -lt $((before + 15)) ]
+    is_clean() { look deployment wordpress-controller -n one -o json | jq -e '.metadata.labels | has("team") | not'; }
+    eventually is_clean
 }
 
 @test "nothing is written when nothing differs" {

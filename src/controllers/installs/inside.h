@@ -103,6 +103,7 @@ struct installs {
     struct map pulled;   /* uid of an install → struct pull */
     struct map deciding; /* labels of families in which somebody is just being accepted */
     struct map packages; /* reference and digest → struct loaded, see packages.c */
+    struct map repairs;  /* object → struct repair, see repairs.c */
     struct map memos; /* label of a family → struct memo, see shares_crds.c; belongs to whoever works on that family */
 };
 
@@ -185,6 +186,7 @@ struct visit {
     struct arena *a;
     struct json install; /* as the cache has it */
     struct plan_install asked;
+    bool is_settled;  /* the same package was installed before: what is missing was deleted by another client */
     bool is_fallback; /* at work is what is installed, because what is asked for was refused */
     bool is_kept; /* at work is what status says is installed: it keeps what it was given, and needs no new approval */
     VEC(struct need) needs; /* of what is at work */
@@ -234,6 +236,14 @@ void remnants_see(struct installs *s, const struct json *object);
 void remnants_enqueue(struct installs *s, str install_uid, str record_uid);
 /* Whether a live object (caches keep no managedFields) was written by this controller. */
 bool remnants_is_made_here(const struct json *object);
+
+/* ---- repairs.c ---- */
+
+/* The plan without the repairs that have to wait: see there. */
+struct applyset_plan repairs_due(struct visit *v, const struct applyset_plan *plan);
+/* An Event and a count for each repair of a plan that was carried out. */
+void repairs_report(struct visit *v, const struct applyset_plan *done);
+void repairs_free_all(struct installs *s);
 
 /* ---- rights.c ---- */
 

@@ -146,6 +146,7 @@ static void discard(void *state)
     pull_free_all(s);
     packages_free_all(s);
     shares_free_memos(s);
+    repairs_free_all(s);
     map_done(&s->deciding);
     crd_table_free(s->crds);
     pthread_mutex_destroy(&s->lock);

@@ -283,7 +283,11 @@ int own_run(struct visit *v, const struct json *record, const struct own_work *w
     struct applyset_plan part = work->plan;
     part.p += from;
     part.n = to - from;
-    return applyset_run(v->r->client, v->a, &set, &part, NULL, err);
+    part = repairs_due(v, &part);
+    int code = applyset_run(v->r->client, v->a, &set, &part, NULL, err);
+    if (code == 0)
+        repairs_report(v, &part);
+    return code;
 }
 
 /* ---- Before anything is written. ---- */

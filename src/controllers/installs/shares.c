@@ -10,7 +10,6 @@
 #include "control/applyset.h"
 #include "controllers/installs/inside.h"
 #include "object/object.h"
-#include "package/crd_check.h"
 #include "package/family.h"
 
 #include <stdlib.h>
@@ -194,44 +193,6 @@ static int add_live_role(struct work *w, objects *have, const struct json *role,
     return code == ERR_NOT_FOUND ? 0 : code;
 }
 
-/* Labels of our kind that we did not put there: they would let a role flow into others, or into other namespaces. A merge patch
- * that takes them off; null: there are none. */
-static struct json foreign_labels(struct arena *a, const struct json *have, const struct json *want)
-{
-    struct json labels = json_obj(), meta = json_obj(), patch = json_obj();
-    struct json_index wanted JSON_INDEX_SCOPE = {0};
-    json_index_init(&wanted, object_labels(want));
-    const struct json *live = object_labels(have);
-    json_each_member(live, m)
-    {
-        if (crd_key_is_reserved(json_key(m)) && !str_eq(json_key(m), S(LABEL_FAMILY)) &&
-            !json_index_find(&wanted, json_key(m)))
-            json_add(a, &labels, json_key(m), json_null());
-    }
-    if (json_len(&labels) == 0)
-        return json_null();
-    json_add(a, &meta, S("labels"), labels);
-    json_add(a, &meta, S("uid"), json_str(object_uid(have)));
-    json_add(a, &patch, S("metadata"), meta);
-    return patch;
-}
-
-static int take_off_labels(struct work *w, const struct json *want, const struct items *items, struct err *err)
-{
-    for (size_t i = 0; i < items->n; i++) {
-        if (!str_eq(item_name(items->p[i]), object_name(want)))
-            continue;
-        struct json have = item_tree(w->a, items->p[i]), patch = foreign_labels(w->a, &have, want);
-        if (json_is_null(&patch))
-            return 0;
-        struct client_ref ref = {.resource = &own_resources[OWN_CLUSTER_ROLE], .name = object_name(want)};
-        struct client_patch_args args = {CLIENT_PATCH_MERGE, &patch, {.field_manager = S(FIELD_MANAGER_PACKAGES)}};
-        int code = client_patch(w->r->client, w->a, &ref, &args, NULL, err);
-        return code == ERR_NOT_FOUND ? 0 : code;
-    }
-    return 0;
-}
-
 static int write_roles(struct work *w, struct err *err)
 {
     struct applyset set = {.label_key = S(LABEL_FAMILY),
@@ -263,10 +224,8 @@ static int write_roles(struct work *w, struct err *err)
             return err_set(err, ERR_ALREADY_EXISTS, "%.*s", STR(plan.p[i].text));
     }
     int code = applyset_run(w->r->client, w->a, &set, &plan, NULL, err);
-    for (size_t i = 0; code == 0 && i < wants.n; i++) {
-        if (plan.p[i].action == APPLYSET_KEEP) /* else it comes by again */
-            code = take_off_labels(w, wants.p[i].object, &items, err);
-    }
+    for (size_t i = 0; code == 0 && i < plan.n; i++)
+        applyset_report_repair(w->s->control, w->s->recorder, w->a, NULL, &plan.p[i]);
     return code;
 }
 

@@ -88,6 +88,9 @@ static int keep_own(struct visit *v, const struct plan *plan, const struct json 
 {
     struct own_work work;
     bool is_in_force = true;
+    bool was_installed = condition_is(&v->install, S("Installed"), S("True"));
+    v->is_settled = was_installed && v->report->old_package.n == 0 &&
+                    str_eq(object_uid(record), json_get_text(json_dig(&v->install, "status.packageRecord"), S("uid")));
     *ret_done = false;
     int code = need_namespace(v, err);
     if (code < 0 || (code = own_unbind(v, record, plan, err)) < 0 || (code = own_plan(v, record, plan, &work, err)) < 0)
@@ -99,7 +102,6 @@ static int keep_own(struct visit *v, const struct plan *plan, const struct json 
     }
     if ((code = own_run(v, record, &work, 0, work.before, err)) < 0)
         return code;
-    bool was_installed = condition_is(&v->install, S("Installed"), S("True"));
     if (!was_installed || changes(&work, 0, work.plan.n))
         code = rights_are_in_force(v, plan, &is_in_force, err);
     if (code < 0)

@@ -37,6 +37,7 @@ static const struct applyset set = {
 };
 
 struct personas {
+    struct control *control;
     struct informer *namespaces, *roles, *bindings;
     struct controller *once, *each;
     struct recorder *recorder;
@@ -153,6 +154,8 @@ static int carry_out(struct personas *p, struct reconcile *r, const object_vec *
 {
     struct applyset_plan plan = applyset_plan(r->arena, &set, wants->p, wants->n, have->p, have->n);
     int code = applyset_run(r->client, r->arena, &set, &plan, NULL, err);
+    for (size_t i = 0; code == 0 && i < plan.n; i++)
+        applyset_report_repair(p->control, p->recorder, r->arena, NULL, &plan.p[i]);
     return code == 0 && plan.conflicts ? report(p, &plan, about, err) : code;
 }
 
@@ -270,6 +273,7 @@ static int add(const struct controller_env *env, struct err *err)
     if (!p)
         abort();
     pthread_mutex_init(&p->lock, NULL);
+    p->control = env->control;
     p->recorder = recorder_new(&(struct recorder_options){
         .loop = env->loop, .client = env->client, .clock = env->clock, .component = S("reeve-personas")});
     control_own(env->control, p, discard);
