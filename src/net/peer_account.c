@@ -9,7 +9,7 @@
 enum {
     HARD = 8,                   /* times the limit for answers of one connection: requests that were at work already */
     CONNECTION_COST = 32 << 10, /* about, with its TLS state */
-    PRESSURE_MIN = 16 << 20,    /* less than this is not worth returning */
+    PRESSURE_MIN = 4 << 20,     /* less than this is not worth returning */
     PRESSURE_OVER = 4,          /* pressure is over when held bytes are down to this part of their peak */
 };
 #define TRIM_DELAY_NS INT64_C(1000000000)
