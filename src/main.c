@@ -25,6 +25,7 @@ static int run_version(int argc, char **argv);
 /* clang-format off */
 static const struct verb commands[] = {
     {"agent", agent_run},
+    {"approve", cli_approve},
     {"check", cli_check},
     {"clusters", cli_clusters},
     {"completion", cli_completion},

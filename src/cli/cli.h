@@ -13,6 +13,7 @@ enum cli_exit {
 };
 
 /* argv[0] is the command's own name. */
+int cli_approve(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_clusters(int argc, char **argv);
 int cli_complete(int argc, char **argv);

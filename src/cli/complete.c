@@ -219,6 +219,7 @@ static enum complete_what what_of_word(const struct complete *c)
         const char *command, *verb;
         enum complete_what words[3];
     } rows[] = {
+        {"approve", NULL, {COMPLETE_INSTALLS}},
         {"check", NULL, {COMPLETE_FILES, COMPLETE_FILES, COMPLETE_FILES}},
         {"clusters", "remove", {COMPLETE_CLUSTERS}},
         {"completion", NULL, {COMPLETE_SHELLS}},

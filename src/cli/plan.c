@@ -2,6 +2,7 @@
 /* reeve plan: who gains and loses what by a package, before anybody agrees to it. It asks the same functions as the controller that
  * carries it out, and changes nothing. */
 #include "cli/planning.h"
+#include "cli/self.h"
 
 #include "base/shell.h"
 #include "cli/help.h"
@@ -135,6 +136,59 @@ static void check_server(struct planning *p)
                      STR(p->asked.namespace), STR(shell_word(p->a, p->asked.namespace)));
 }
 
+/* The server of "reeve up" knows which user asks for an install; reeve manager on another server does not. */
+static bool knows_requester(struct planning *p)
+{
+    struct client_request request = {.method = S("GET"), .target = S("/version")};
+    struct json version;
+    struct err ignored;
+    return client_raw(p->c->session.client, p->a, &request, &version, &ignored) == 0 &&
+           str_find(json_get_text(&version, S("gitVersion")), S("+reeve-")) >= 0;
+}
+
+/* The kinds of which this user does not hold all access, cluster-wide. What cannot be found out is not held. */
+static void add_not_held(struct planning *p, struct rules access, struct buf *ret)
+{
+    rules_each(access, rule)
+    {
+        strs_each(rule->resources, resource)
+        {
+            struct authz_attributes what = {
+                .is_resource = true, .verb = S("*"), .group = rule->api_groups.p[0], .resource = *resource};
+            struct authz_decision decision = {0};
+            if (self_check(p->c, &what, &decision, NULL) < 0 || !decision.allowed)
+                buf_fmt(ret, "%s%.*s.%.*s", ret->n ? ", " : "", STR(*resource), STR(what.group));
+        }
+    }
+}
+
+/* Whether the install would wait for approval of its cluster-wide access, as controllers/installs/needs.h has it. */
+static void check_access(struct planning *p)
+{
+    struct rules access = plan_cluster_access(&p->asked, &p->plan);
+    struct buf missing = {.arena = p->a};
+    if (!access.n || str_eq(p->running.digest, p->source.package->digest))
+        return;
+    add_not_held(p, access, &missing);
+    str command = str_fmt(p->a, "%s approve %.*s -n %.*s", help_program(), STR(shell_word(p->a, p->asked.name)),
+                          STR(shell_word(p->a, p->asked.namespace)));
+    if (missing.n)
+        findings_add(
+            &p->plan.warnings, (str){0},
+            "the install will wait for approval, because you do not hold cluster-wide access to %.*s; a user who "
+            "does approves it with: %.*s",
+            STR(buf_str(&missing)), STR(command));
+    else if (knows_requester(p))
+        findings_add(&p->plan.warnings, (str){0},
+                     "the install will not wait for approval of cluster-wide access: you hold this access");
+    else
+        findings_add(
+            &p->plan.warnings, (str){0},
+            "the install will wait for approval of cluster-wide access, because this server does not record who asks "
+            "for it; you hold this access and approve it with: %.*s",
+            STR(command));
+}
+
 static int make(struct planning *p, struct err *err)
 {
     int code = planning_find_place(p, err);
@@ -154,6 +208,7 @@ static int make(struct planning *p, struct err *err)
     if (p->findings.list.n || !p->world.is_known)
         return 0;
     check_server(p);
+    check_access(p);
     if ((code = planning_see_before(p, err)) < 0 || (code = planning_check_names(p, err)) < 0 || p->findings.list.n)
         return code;
     return planning_see_people(p, err);

@@ -45,6 +45,7 @@ ASKING = {**NO_REGISTRY, **NO_FILES, **NO_PORT}
 # Of each command: what cannot come about, and why. All else is run.
 CANNOT = {
     'agent': {**NO_REGISTRY, **NO_FILES, **A_LOG},
+    'approve': {**ASKING, **NO_JSON},
     'check': {**NO_SERVER, **ASKING, **because('reads files, writes none, and asks nobody', 'Ctrl-C')},
     'clusters add': {**NO_REGISTRY, **NO_PORT, **NO_JSON,
                      **because('prints a kubeconfig: the lines of certificates are as long as they are', '80 columns')},
@@ -90,6 +91,7 @@ class Command:
 
 COMMANDS = [
     Command('agent', '--cluster=alpha', '--print-rbac', asks=None, talks=False),
+    Command('approve', 'wordpress', '-n', 'default', ok=(1,), prints=False),
     Command('check', 'FILE', asks=None, prints=False, formats=('json', 'yaml')),
     Command('check', 'FILE', 'MORE', asks=None, prints=False, formats=('json',)),
     Command('clusters', 'add', 'alpha', '-o', '-'),

@@ -93,3 +93,63 @@ refused() {
     refused as jane create -f <(permission x 'reeve.dev/approved-generation: "1"' | sed 's/{name: x/{generateName: x/')
     permission x | sed 's/{name: x/{generateName: x/' | as jane create -f -
 }
+
+# ---- Installs: deploy/approval/installs.yaml. ----
+
+# waiting NAME ACCESS: an install that waits for approval of this access, a list in JSON. No such image can be pulled.
+waiting() {
+    kubectl apply -f - <<END
+apiVersion: packages.crossplane.io/v1alpha1
+kind: PackageInstall
+metadata: {name: $1, namespace: $NS}
+spec: {package: "registry.invalid/none/$1:1.0"}
+END
+    kubectl -n "$NS" patch pi "$1" --subresource=status --type=merge -p '{"status":{"pendingApproval":{"id":"1-abc","access":'"$2"'}}}'
+}
+
+refused_install() {
+    run ! "$@"
+    [[ $output == *"is forbidden: ValidatingAdmissionPolicy 'install-approval.reeve.dev'"*"$why"* ]]
+}
+
+@test "an install is approved by a user who holds all of the access, and by nobody else" {
+    local key=packages.crossplane.io/approved classes='{"verb":"*","group":"db.example.org","resource":"classes"}'
+    kubectl create clusterrole "$NS-writer" --verb=get,create,update,patch --resource=packageinstalls.packages.crossplane.io
+    echo '{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"'"$NS-classes"'"},"rules":[
+        {"apiGroups":["db.example.org"],"resources":["classes"],"verbs":["*"]}]}' | kubectl create -f -
+    kubectl create clusterrolebinding "$NS-writer" --clusterrole="$NS-writer" --user=jane --user=carla --user=wendy
+    kubectl create clusterrolebinding "$NS-classes" --clusterrole="$NS-classes" --user=carla
+    waiting one "[$classes]"
+    why='no such approval is pending'
+    until as carla annotate pi one $key=1-abc --dry-run=server && [[ $(as jane annotate pi one $key=1 --dry-run=server 2>&1) == *"$why"* ]]; do sleep 0.2; done
+    refused_install as carla annotate pi one $key=2-xyz
+    refused_install as jane annotate pi one $key=1
+    why='approving this install takes the access that it needs'
+    refused_install as jane annotate pi one $key=1-abc
+    as carla annotate pi one $key=1-abc
+    as jane annotate pi one $key- # an approval may be withdrawn by who may write the install
+    as jane label pi one touched=true
+    # of several, all have to be held
+    local secrets='{"verb":"get","resource":"secrets"}' node='{"verb":"update","group":"","resource":"nodes","subresource":"status","name":"n1"}'
+    waiting more "[$classes,$classes,$classes,$classes,$secrets]"
+    refused_install as carla annotate pi more $key=1-abc
+    waiting named "[$classes,$node]"
+    refused_install as carla annotate pi named $key=1-abc
+    kubectl create clusterrole "$NS-node" --verb=update --resource=nodes/status --resource-name=n1
+    kubectl create clusterrolebinding "$NS-node" --clusterrole="$NS-node" --user=carla
+    until as carla annotate pi named $key=1-abc; do sleep 0.2; done
+    # who holds everything may always
+    kubectl annotate pi more $key=1-abc -n "$NS"
+    waiting many "[$(printf '%s,' $(for i in {1..17}; do echo "$classes"; done) | sed 's/,$//')]"
+    why='no such approval is pending'
+    refused_install as carla annotate pi many $key=1-abc
+    kubectl annotate pi many $key=1-abc -n "$NS"
+    refused_install as jane create -f - <<END
+apiVersion: packages.crossplane.io/v1alpha1
+kind: PackageInstall
+metadata: {name: early, namespace: $NS, annotations: {$key: 1-abc}}
+spec: {package: "registry.invalid/none/early:1.0"}
+END
+    kubectl -n "$NS" delete pi --all
+    kubectl delete clusterrole,clusterrolebinding "$NS-writer" "$NS-classes" "$NS-node"
+}

@@ -5,8 +5,11 @@
 usage: approval_test.py REEVE"""
 import json
 import os
+import subprocess
 import sys
 import time
+
+import yaml
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from reeve_server import Server, Tap  # noqa: E402
@@ -173,6 +176,74 @@ def nothing_is_written_after_a_restart(hub):
     assert {uid: after.get(uid) for uid in before} == before
 
 
+# ---- A manager on another server, where a policy guards approvals. ----
+
+ADMISSION = 'admissionregistration.k8s.io'
+POLICY = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'deploy', 'approval', 'policy.yaml')
+
+
+def policy_kind(plural, kind):
+    return {'apiVersion': 'apiextensions.k8s.io/v1', 'kind': 'CustomResourceDefinition',
+            'metadata': {'name': '%s.%s' % (plural, ADMISSION),
+                         'annotations': {'api-approved.kubernetes.io': 'unapproved, stands for that of a Kubernetes'}},
+            'spec': {'group': ADMISSION, 'scope': 'Cluster', 'names': {'plural': plural, 'singular': kind.lower(), 'kind': kind},
+                     'versions': [{'name': 'v1', 'served': True, 'storage': True, 'schema': {
+                         'openAPIV3Schema': {'type': 'object', 'x-kubernetes-preserve-unknown-fields': True}}}]}}
+
+
+class Manager:
+    """Delivers ClusterPermissions on a server that is not its own."""
+
+    def __init__(self, server):
+        self.server = server
+        self.log = os.path.join(server.folder, 'manager.log')
+        with open(self.log, 'wb') as log:
+            self.process = subprocess.Popen(
+                [server.binary, 'manager', '--kubeconfig', server.kubeconfig, '--controllers', 'permissions', '--listen',
+                 '127.0.0.1:0', '--no-leader-election', '--require-approval'], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def text(self):
+        with open(self.log, encoding='utf-8', errors='replace') as file:
+            return file.read()
+
+    def stop(self):
+        self.process.terminate()
+        assert self.process.wait() == 0, self.text()
+
+
+def nothing_is_delivered_without_the_policy(hub):
+    """The kinds of policies of a Kubernetes are made up here: this is about what the manager makes of them."""
+    assert hub.create('approved', grants(rule('get', 'secrets')), who=None, **{APPROVED: '1'})[0] == 201
+    manager = Manager(hub.server)
+    try:
+        message = hub.decided('approved', 'False')[2]
+        assert 'ValidatingAdmissionPolicy "approval.reeve.dev"' in message, message
+        wait_for('a line in the log', lambda: 'approval.reeve.dev\\" is missing' in manager.text())
+        assert hub.work('approved') is None
+    finally:
+        manager.stop()
+    for plural, kind in (('validatingadmissionpolicies', 'ValidatingAdmissionPolicy'),
+                         ('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding')):
+        hub.must('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', policy_kind(plural, kind))
+    with open(POLICY, encoding='utf-8') as file:
+        policy, binding = yaml.safe_load_all(file)
+    base = '/apis/%s/v1/validatingadmissionpolic' % ADMISSION
+    weak = dict(policy, spec=dict(policy['spec'], failurePolicy='Ignore'))
+    wait_for('the kinds', lambda: hub.ask('POST', base + 'ies', weak)[0] == 201)
+    wait_for('the kinds', lambda: hub.ask('POST', base + 'ybindings', binding)[0] == 201)
+    manager = Manager(hub.server)
+    try:
+        wait_for('the weaker policy to be found', lambda: 'differs from that of this release' in hub.verdict('approved')[2])
+        assert hub.work('approved') is None
+        hub.must('PATCH', base + 'ies/approval.reeve.dev', {'spec': {'failurePolicy': 'Fail'}}, patch=True)
+        hub.decided('approved', 'True')
+        wait_for('a work', lambda: hub.work('approved') == ['get secrets'])
+        assert hub.create('harmless', grants(rule('get', 'pods')))[0] == 201  # nobody knows who asked for it
+        assert 'not known who asked' in hub.decided('harmless', 'False')[2]
+    finally:
+        manager.stop()
+
+
 def main():
     server = Server(sys.argv[1])
     checks = Tap()
@@ -185,6 +256,9 @@ def main():
         checks.run('an approval is of one generation', approval_is_of_one_generation, hub)
         checks.run('nobody gets around it', nobody_gets_around_it, hub)
         checks.run('nothing is written after a restart', nothing_is_written_after_a_restart, hub)
+        server.stop()
+        server.start(None, '--no-controllers')
+        checks.run('nothing is delivered without the policy', nothing_is_delivered_without_the_policy, hub)
         server.stop()
     finally:
         server.remove()

@@ -10,6 +10,7 @@
 #include "control/control.h"
 #include "control/recorder.h"
 #include "controllers/installs/crd_table.h"
+#include "controllers/policy.h"
 #include "oci/fetch.h"
 #include "package/plan.h"
 
@@ -84,6 +85,7 @@ struct installs {
     struct client *client;
     struct clock clock;
     bool is_embedded;
+    struct policy *policy;            /* guards approvals on other servers; NULL: the server of this process does */
     bool allows_cluster_dependencies; /* --allow-cluster-dependencies */
     struct fetcher *fetcher;
     struct plan_options options;

@@ -207,6 +207,17 @@ static void add_informers(struct installs *s, const struct controller_env *env)
     s->crd_informer = inform(env, &(struct informer_options){.resource = crds, .trim = crd_table_trim}, on_crd, s);
 }
 
+/* Approvals are trusted from now on, or no longer. */
+static void on_policy(void *ctx)
+{
+    struct installs *s = ctx;
+    for (size_t i = 0; i < LANES; i++) {
+        struct items items ITEMS_SCOPE = informer_list(s->lanes[i].installs, (str){0});
+        for (size_t k = 0; k < items.n; k++)
+            control_enqueue(s->lanes[i].controller, item_namespace(items.p[k]), item_name(items.p[k]));
+    }
+}
+
 /* The keys come from informers, which tell nothing before control_start. */
 static void add_controllers(struct installs *s, const struct controller_env *env)
 {
@@ -280,6 +291,8 @@ static int add(const struct controller_env *env, struct err *err)
         make_lane(s, i);
     add_informers(s, env);
     add_controllers(s, env);
+    if (!env->is_embedded)
+        s->policy = policy_watch(env, POLICY_INSTALLS, on_policy, s);
     return 0;
 }
 
@@ -306,6 +319,7 @@ const struct controller_row installs_row = {
                "create,delete,get,list,patch,watch:rbac.authorization.k8s.io:clusterrolebindings,rolebindings",
                "create,delete,get,list,patch,watch::serviceaccounts",
                "create,delete,get,list,patch,watch:apps:deployments", "create,get::namespaces", "get::secrets",
-               "create,patch::events", "create:authorization.k8s.io:subjectaccessreviews", "deletecollection,list:*:*"},
+               "create,patch::events", "create:authorization.k8s.io:subjectaccessreviews", "deletecollection,list:*:*",
+               POLICY_RIGHTS(POLICY_NAME_INSTALLS)},
     .add = add,
 };

@@ -188,7 +188,12 @@ static int decide_anew(struct visit *v, const struct package *p, const struct ac
     str id = make_id(v, p, &access);
     *ret = true;
     if (str_eq(id, approved_id(v))) {
-        give(v, p, access, id, (str){0});
+        str problem = policy_problem(v->s->policy, v->a);
+        *ret = !problem.n;
+        if (*ret)
+            give(v, p, access, id, (str){0});
+        else /* anybody may have written it */
+            await(v, access, id, str_fmt(v->a, "and its approval is not accepted: %.*s", STR(problem)), ret_why);
         return 0;
     }
     bool is_known = read_requester(v, &who);

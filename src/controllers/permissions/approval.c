@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who delivers rights to a managed cluster must hold them on the hub, or somebody who may approve says yes:
  *
+ *   the policy that guards approvals is missing (on Kubernetes)? ─yes─► waits
+ *        │ no
  *   approved for this generation? ─yes─► goes                 (annotation; only who may `approve` can set it)
  *        │ no
  *   found harmless before, for this generation? ─yes─► goes   (condition; only who may `approve` can set it)
@@ -199,6 +201,14 @@ int approval_decide(struct visit *v, const struct permission_build *build, struc
         return 0;
     if (build->outcome != PERMISSION_BUILT) {
         keep_verdict(v, ret);
+        return 0;
+    }
+    str problem = policy_problem(v->all->policy, v->a);
+    if (problem.n) { /* anybody may have written the approval, or what the status says of it */
+        ret->is_awaited = true;
+        ret->text = str_fmt(
+            v->a, "%.*s: approvals are not accepted, and nothing is delivered, until deploy/approval is applied",
+            STR(problem));
         return 0;
     }
     if (is_approved(v)) {

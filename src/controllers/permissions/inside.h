@@ -10,10 +10,13 @@
 #include "controllers/permissions/build.h"
 #include "controllers/permissions/echo.h"
 #include "controllers/permissions/shift.h"
+#include "controllers/policy.h"
 
 struct permissions {
     struct clock clock;
     bool requires_approval;
+    struct policy
+        *policy; /* guards approvals on other servers; NULL: nobody asks for them, or the server of this process does */
     bool trusts_stamp; /* the server of this process wrote who asked for a permission; elsewhere anybody may have */
     struct informer *permissions, *works, *clusters, *accounts, *addons, *namespaces, *roles, *cluster_roles;
     struct controller *controller;

@@ -59,6 +59,15 @@ static void listen(struct permissions *p, struct informer *informer,
     informer_add_handler(informer, &(struct informer_handler){.changed = changed, .ctx = p});
 }
 
+/* Approvals are trusted from now on, or no longer. */
+static void on_policy(void *ctx)
+{
+    struct permissions *p = ctx;
+    struct items items ITEMS_SCOPE = informer_list(p->permissions, (str){0});
+    for (size_t i = 0; i < items.n; i++)
+        control_enqueue(p->controller, item_namespace(items.p[i]), item_name(items.p[i]));
+}
+
 static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
@@ -82,6 +91,8 @@ static int add(const struct controller_env *env, struct err *err)
                                                                            .ctx = p,
                                                                            .needs = needs,
                                                                            .n_needs = sizeof needs / sizeof *needs});
+    if (p->requires_approval && !env->is_embedded)
+        p->policy = policy_watch(env, POLICY_PERMISSIONS, on_policy, p);
     listen(p, p->permissions, watch_permission);
     listen(p, p->works, watch_work);
     listen(p, p->clusters, watch_cluster);
@@ -107,6 +118,7 @@ const struct controller_row permissions_row = {
                "list,watch:" FLEET_ACCOUNT_GROUP ":managedserviceaccounts",
                "list,watch:" FLEET_ADDON_GROUP ":managedclusteraddons", "list,watch::namespaces",
                "list,watch:" RBAC ":clusterroles", "get,list,watch:" RBAC ":roles",
-               "create:authorization.k8s.io:subjectaccessreviews", "create,patch::events"},
+               "create:authorization.k8s.io:subjectaccessreviews", "create,patch::events",
+               POLICY_RIGHTS(POLICY_NAME_PERMISSIONS)},
     .add = add,
 };

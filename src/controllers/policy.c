@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controllers/policy.h"
+
+#include "control/applyset.h"
+#include "object/object.h"
+#include "json/yaml.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define ADMISSION "admissionregistration.k8s.io"
+
+static const int64_t interval = INT64_C(30000000000);
+static const struct client_resource policies = CLIENT_RESOURCE(ADMISSION, "v1", "validatingadmissionpolicies",
+                                                               "ValidatingAdmissionPolicy", false),
+                                    bindings = CLIENT_RESOURCE(ADMISSION, "v1", "validatingadmissionpolicybindings",
+                                                               "ValidatingAdmissionPolicyBinding", false);
+static const char *const names[] = {
+    [POLICY_INSTALLS] = POLICY_NAME_INSTALLS, [POLICY_PERMISSIONS] = POLICY_NAME_PERMISSIONS};
+
+enum { PROBLEM_BYTES = 512 };
+
+struct policy {
+    enum policy_file file;
+    void (*changed)(void *ctx);
+    void *ctx;
+    pthread_mutex_t lock; /* of what follows */
+    size_t n;             /* bytes of problem */
+    char problem[PROBLEM_BYTES];
+};
+
+/* ---- What it should be. ---- */
+
+/* What would let a request pass that the policy of the file refuses. */
+static bool is_narrowed(const struct json *policy, const struct json *binding)
+{
+    const struct json *match = json_dig(policy, "spec.matchConstraints"),
+                      *limits[] = {
+                          json_dig(policy, "spec.matchConditions"),
+                          json_dig(policy, "spec.paramKind"),
+                          json_get(match, S("excludeResourceRules")),
+                          json_dig(match, "namespaceSelector.matchLabels"),
+                          json_dig(match, "namespaceSelector.matchExpressions"),
+                          json_dig(match, "objectSelector.matchLabels"),
+                          json_dig(match, "objectSelector.matchExpressions"),
+                          json_dig(binding, "spec.paramRef"),
+                          json_dig(binding, "spec.matchResources"),
+                      };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        if (json_len(limits[i]))
+            return true;
+    }
+    return false;
+}
+
+str policy_compare(struct arena *a, enum policy_file file, const struct json *policy, const struct json *binding)
+{
+    json_vec want = {0};
+    const char *name = names[file];
+    if (yaml_decode_all(a, policy_files[file], NULL, &want, NULL) < 0 || want.n != 2)
+        abort(); /* it is part of the program */
+    if (json_is_null(policy))
+        return str_fmt(a, "ValidatingAdmissionPolicy \"%s\" is missing", name);
+    if (json_is_null(binding))
+        return str_fmt(a, "ValidatingAdmissionPolicyBinding \"%s\" is missing", name);
+    if (!applyset_is_equal(a, &want.p[0], policy))
+        return str_fmt(a, "ValidatingAdmissionPolicy \"%s\" differs from that of this release", name);
+    if (!applyset_is_equal(a, &want.p[1], binding))
+        return str_fmt(a, "ValidatingAdmissionPolicyBinding \"%s\" differs from that of this release", name);
+    if (is_narrowed(policy, binding))
+        return str_fmt(a, "ValidatingAdmissionPolicy \"%s\" or its binding excludes some requests", name);
+    return (str){0};
+}
+
+/* ---- What it is. ---- */
+
+/* Null: it is not there. */
+static int read_object(struct policy *p, struct reconcile *r, const struct client_resource *resource, struct json *ret,
+                       struct err *err)
+{
+    struct client_ref ref = {.resource = resource, .name = str_of(names[p->file])};
+    int code = client_get(r->client, r->arena, &ref, ret, err);
+    if (code == ERR_NOT_FOUND) {
+        *ret = json_null();
+        code = 0;
+    }
+    return code;
+}
+
+static void set_problem(struct policy *p, str text)
+{
+    pthread_mutex_lock(&p->lock);
+    bool was = p->n > 0;
+    p->n = text.n < PROBLEM_BYTES ? text.n : PROBLEM_BYTES;
+    if (p->n)
+        memcpy(p->problem, text.p, p->n);
+    pthread_mutex_unlock(&p->lock);
+    if (was != (text.n > 0))
+        p->changed(p->ctx);
+}
+
+static int visit_policy(void *ctx, struct reconcile *r, struct err *err)
+{
+    struct policy *p = ctx;
+    struct json policy = json_null(), binding = json_null();
+    int code = read_object(p, r, &policies, &policy, err);
+    if (code == 0)
+        code = read_object(p, r, &bindings, &binding, err);
+    if (code < 0) {
+        set_problem(p,
+                    str_fmt(r->arena, "ValidatingAdmissionPolicy \"%s\" cannot be read: %s", names[p->file], err->msg));
+        return err_wrap(err, "read ValidatingAdmissionPolicy %s", names[p->file]);
+    }
+    str problem = policy_compare(r->arena, p->file, &policy, &binding);
+    set_problem(p, problem);
+    r->again_ns = interval;
+    if (!problem.n ||
+        p->file == POLICY_INSTALLS) /* most installs need no approval: those that do say what is missing */
+        return 0;
+    return err_set(err, ERR_INVALID, "%.*s: approvals are not accepted until deploy/approval is applied", STR(problem));
+}
+
+static void discard(void *state)
+{
+    struct policy *p = state;
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+struct policy *policy_watch(const struct controller_env *env, enum policy_file file, void (*changed)(void *ctx),
+                            void *ctx)
+{
+    static const char *const controllers[] = {
+        [POLICY_INSTALLS] = "install-approval-policy", [POLICY_PERMISSIONS] = "approval-policy"};
+    struct arena scratch ARENA_SCOPE = {0};
+    struct policy *p = calloc(1, sizeof *p);
+    if (!p)
+        abort();
+    *p = (struct policy){.file = file, .changed = changed, .ctx = ctx};
+    pthread_mutex_init(&p->lock, NULL);
+    str unread = str_fmt(&scratch, "ValidatingAdmissionPolicy \"%s\" was not read yet", names[file]);
+    p->n = unread.n;
+    memcpy(p->problem, unread.p, unread.n);
+    control_own(env->control, p, discard);
+    struct controller *k = control_add(env->control, &(struct controller_options){.name = controllers[file],
+                                                                                  .client = env->client,
+                                                                                  .workers = 1,
+                                                                                  .longest_wait_ns = interval,
+                                                                                  .reconcile = visit_policy,
+                                                                                  .ctx = p});
+    control_enqueue(k, (str){0}, S("policy"));
+    return p;
+}
+
+str policy_problem(struct policy *p, struct arena *a)
+{
+    if (!p)
+        return (str){0};
+    pthread_mutex_lock(&p->lock);
+    str text = str_dup(a, (str){p->problem, p->n});
+    pthread_mutex_unlock(&p->lock);
+    return text;
+}
