@@ -10,8 +10,16 @@
 #include "object/object.h"
 
 /* What stays as it is until somebody does something. */
-static const char *const final[] = {"AlreadyInstalled", "Blocked",      "CRDConflict",   "Conflict", "InvalidInstall",
-                                    "InvalidPackage",   "NameConflict", "ScopeMismatch", NULL};
+static const char *const final[] = {"AlreadyInstalled",
+                                    "Blocked",
+                                    "CRDConflict",
+                                    "Conflict",
+                                    "InvalidInstall",
+                                    "InvalidPackage",
+                                    "NameConflict",
+                                    "ScopeMismatch",
+                                    "ServiceAccountConflict",
+                                    NULL};
 
 static bool is_among(str reason, const char *const *list)
 {

@@ -125,14 +125,39 @@ static void find_people(struct planning *p)
 
 /* ---- What waits for the account. ---- */
 
+struct everyone {
+    struct planning *p;
+    str namespace; /* of the binding that it is compared with; empty: cluster-wide */
+    struct rules rules;
+};
+
+static bool add_everyone(void *ctx, const struct authz_grant *grant)
+{
+    struct everyone *e = ctx;
+    if (grant->role && (grant->namespace.n == 0 || str_eq(grant->namespace, e->namespace)))
+        e->rules = rules_union(e->p->a, e->rules, grant->role->rules);
+    return true;
+}
+
+/* As controllers/installs/foreign.c decides it: the account would get more than every authenticated account has. */
+static bool is_refused(struct planning *p, const struct authz_grant *grant)
+{
+    static const str groups[] = {S_INIT("system:authenticated"), S_INIT("system:serviceaccounts")};
+    struct authz_identity all = {.groups = {groups, 2}};
+    struct everyone everyone = {.p = p, .namespace = grant->namespace};
+    authz_visit_everywhere(p->rights.index, &all, add_everyone, &everyone);
+    return p->running.reference.n == 0 && !(grant->role && rules_cover(p->a, everyone.rules, grant->role->rules, NULL));
+}
+
 static bool warn_of(void *ctx, const struct authz_grant *grant)
 {
     struct planning *p = ctx;
     findings_add(&p->plan.warnings, (str){0},
-                 "ServiceAccount %.*s/%.*s has more from the start: %.*s %.*s%s%.*s binds %.*s to %.*s %.*s",
+                 "ServiceAccount %.*s/%.*s has more from the start: %.*s %.*s%s%.*s binds %.*s to %.*s %.*s%s",
                  STR(p->asked.namespace), STR(p->asked.name), STR(authz_kind_name(grant->kind)), STR(grant->namespace),
                  grant->namespace.n ? "/" : "", STR(grant->name), STR(authz_subject_title(p->a, &grant->subject)),
-                 STR(authz_kind_name(grant->role_kind)), STR(grant->role_name));
+                 STR(authz_kind_name(grant->role_kind)), STR(grant->role_name),
+                 is_refused(p, grant) ? ". The install is refused (ServiceAccountConflict)" : "");
     if (grant->kind == AUTHZ_CLUSTER_ROLE_BINDING && grant->role)
         *vec_push(p->a, &p->waiting) = (struct planning_waiting){grant->name, grant->role->rules};
     return true;

@@ -137,8 +137,109 @@ def a_tag_beside_a_digest_takes_no_version(world):
     world.leave((PI, 'team-a', 'pin'), (PI, 'mallory', 'pin'))
 
 
+# ---- Access beyond the namespace. ----
+
+
+def allowed(world, namespace, name, verb, group, resource):
+    """Whether the ServiceAccount may, in the whole cluster."""
+    return world.must('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {'spec': {
+        'user': 'system:serviceaccount:%s:%s' % (namespace, name),
+        'resourceAttributes': {'verb': verb, 'group': group, 'resource': resource}}})['status']['allowed']
+
+
+def a_dependency_brings_cluster_wide_access(world):
+    """Her package depends on a cluster-scoped kind: she gets nothing, and cannot approve it herself. server/access has the rest."""
+    approved = 'packages.crossplane.io/approved'
+    world.define(crd('links', 'wire.example.org', cluster=True))
+    world.package(EVIL + '/tapper', '1.0', crd('taps', 'tap.example.org'), depends=['links.wire.example.org'])
+    world.attack(PI, 'tapper', EVIL + '/tapper:1.0')
+    message = world.refused('mallory', 'tapper', 'ApprovalRequired')
+    assert 'links.wire.example.org' in message, message
+    pending = world.get(PI, 'mallory', 'tapper')['status']['pendingApproval']['id']
+    code, answer = world.ask('PATCH', path_of(PI, 'mallory', 'tapper'), {'metadata': {'annotations': {approved: pending}}},
+                             {**MERGE, **AS_MALLORY})
+    assert code == 403, answer
+    assert not allowed(world, 'mallory', 'tapper', 'list', 'wire.example.org', 'links')
+    world.leave((PI, 'mallory', 'tapper'))
+    world.undefine('links.wire.example.org')
+
+
+# ---- Accounts that have access already. ----
+
+
+def bind(world, name, role, *subjects, namespace=''):
+    world.must('POST', RBAC + ('namespaces/%s/rolebindings' % namespace if namespace else 'clusterrolebindings'), {
+        'metadata': {'name': name}, 'subjects': list(subjects),
+        'roleRef': {'apiGroup': GROUP, 'kind': 'ClusterRole', 'name': role}})
+
+
+def account(namespace, name):
+    return {'kind': 'ServiceAccount', 'namespace': namespace, 'name': name}
+
+
+def a_system_controller_is_impersonated(world):
+    """An environment admin installs a package under the name of a controller of Kubernetes, into its namespace, and elsewhere where an
+    account of that name has access."""
+    world.package(GENUINE + '/route', '1.0', crd('hops', 'route.example.org'), cluster=True)
+    bind(world, 'oscar', 'crossplane-env-admin', {'kind': 'User', 'name': 'oscar', 'apiGroup': GROUP})
+    as_oscar = {'Impersonate-User': 'oscar'}
+
+    def ask(name, namespace):
+        return world.must('POST', path_of(CPI), {
+            'apiVersion': 'packages.crossplane.io/v1alpha1', 'kind': CPI, 'metadata': {'name': name},
+            'spec': {'package': GENUINE + '/route:1.0', 'namespace': namespace}}, as_oscar)
+
+    # route-controller of kube-system is bound by the server itself; a name that nobody uses is no better there
+    for name, reason in (('route-controller', 'ServiceAccountConflict'), ('unknown-controller', 'ApprovalRequired')):
+        ask(name, 'kube-system')
+        world.refused('', name, reason, CPI)
+        assert world.ask('GET', '/api/v1/namespaces/kube-system/serviceaccounts/unknown-controller')[0] == 404
+        world.leave((CPI, '', name))
+    bind(world, 'backup', 'cluster-admin', account('tools', 'backup'))
+    ask('backup', 'tools')
+    message = world.refused('', 'backup', 'ServiceAccountConflict', CPI)
+    assert 'ClusterRoleBinding "backup"' in message, message
+    assert world.ask('GET', '/api/v1/namespaces/tools/serviceaccounts/backup')[0] == 404
+    world.must('DELETE', RBAC + 'clusterrolebindings/backup')  # it is looked at again because bindings changed
+    world.ready(CPI, '', 'backup')
+    world.leave((CPI, '', 'backup'))
+    world.install(CPI, '', 'unknown-controller', GENUINE + '/route:1.0', namespace='kube-public')  # a cluster-admin may
+    world.ready(CPI, '', 'unknown-controller')
+    world.leave((CPI, '', 'unknown-controller'))
+
+
+def a_bound_account_is_occupied(world):
+    """An account that is not there yet has been granted something, in whatever way a binding can name it."""
+    user = {'kind': 'User', 'name': 'system:serviceaccount:mallory:robot', 'apiGroup': GROUP}
+    group = {'kind': 'Group', 'name': 'system:serviceaccounts:mallory', 'apiGroup': GROUP}
+    world.package(EVIL + '/robot', '1.0', crd('gears', 'robot.example.org'))
+    for subject, namespace in ((account('mallory', 'robot'), ''), (account('mallory', 'robot'), 'team-b'), (user, ''), (group, '')):
+        bind(world, 'robots', 'view', subject, namespace=namespace)
+        world.attack(PI, 'robot', EVIL + '/robot:1.0')
+        message = world.refused('mallory', 'robot', 'ServiceAccountConflict')
+        assert 'robots"' in message, message
+        assert world.ask('GET', '/api/v1/namespaces/mallory/serviceaccounts/robot')[0] == 404
+        world.leave((PI, 'mallory', 'robot'))
+        world.must('DELETE', RBAC + ('namespaces/%s/rolebindings/robots' % namespace if namespace else 'clusterrolebindings/robots'))
+    # what every authenticated account has, is no reason
+    bind(world, 'robots', 'system:discovery', account('mallory', 'robot'))
+    world.attack(PI, 'robot', EVIL + '/robot:1.0')
+    world.ready(PI, 'mallory', 'robot')
+    # a binding that comes later is reported; nothing is taken away
+    bind(world, 'more-robots', 'view', account('mallory', 'robot'))
+    install = world.wait(PI, 'mallory', 'robot', lambda one: condition(one, 'Synced')['reason'] == 'ServiceAccountConflict', 'not reported')
+    assert 'more-robots' in condition(install, 'Synced')['message'], install
+    assert condition(install, 'Installed')['status'] == 'True', install
+    wait_for('an Event', lambda: [e for e in world.must('GET', '/api/v1/namespaces/mallory/events')['items']
+                                  if e['reason'] == 'ServiceAccountConflict' and 'more-robots' in e['message']])
+    world.must('DELETE', RBAC + 'clusterrolebindings/more-robots')
+    world.wait(PI, 'mallory', 'robot', lambda one: condition(one, 'Synced')['status'] == 'True', 'still reported')
+    world.leave((PI, 'mallory', 'robot'))
+
+
 TESTS = (the_name_of_another_tenants_package_is_taken, the_name_of_a_cluster_package_is_taken, a_local_name_is_not_that_of_a_registry,
-         a_tag_beside_a_digest_takes_no_version)
+         a_tag_beside_a_digest_takes_no_version,
+         a_dependency_brings_cluster_wide_access, a_system_controller_is_impersonated, a_bound_account_is_occupied)
 
 
 def main():

@@ -93,6 +93,7 @@ struct installs {
     struct lane lanes[LANES];
     struct informer *own[OWN_KINDS];
     struct informer *roles;                 /* shared ClusterRoles */
+    struct informer *bindings[2];           /* all ClusterRoleBindings and RoleBindings, as foreign_trim keeps them */
     struct informer *by_install[OWN_KINDS]; /* of cluster-scoped kinds: those of namespaced installs */
     struct crd_table *crds;
     struct informer *crd_informer;
@@ -246,6 +247,15 @@ struct applyset_plan repairs_due(struct visit *v, const struct applyset_plan *pl
 /* An Event and a count for each repair of a plan that was carried out. */
 void repairs_report(struct visit *v, const struct applyset_plan *done);
 void repairs_free_all(struct installs *s);
+
+/* ---- foreign.c: access that the account of an install has by others. ---- */
+
+item_trim foreign_trim;
+/* Loop thread: wakes the installs whose accounts a binding names. */
+void foreign_changed(void *ctx, const struct informer_change *change);
+/* ret: what gives the account more than every authenticated account has, though this install did not create it; empty: nothing.
+ * ret_any: there are such bindings, whatever they give. */
+int foreign_check(struct visit *v, str *ret, bool *ret_any, struct err *err);
 
 /* ---- rights.c ---- */
 

@@ -204,6 +204,12 @@ static void add_informers(struct installs *s, const struct controller_env *env)
         if (!own_resources[k].namespaced)
             s->by_install[k] = inform(env, &o, on_cluster_object, s);
     }
+    static const enum own_kind bindings[] = {OWN_CLUSTER_ROLE_BINDING, OWN_ROLE_BINDING};
+    for (int k = 0; k < 2; k++)
+        s->bindings[k] = inform(
+            env,
+            &(struct informer_options){.resource = own_resources[bindings[k]], .trim = foreign_trim, .by_owner = true},
+            foreign_changed, s);
     s->crd_informer = inform(env, &(struct informer_options){.resource = crds, .trim = crd_table_trim}, on_crd, s);
 }
 
@@ -221,7 +227,7 @@ static void on_policy(void *ctx)
 /* The keys come from informers, which tell nothing before control_start. */
 static void add_controllers(struct installs *s, const struct controller_env *env)
 {
-    struct informer *needs[2 * LANES + 2 * OWN_KINDS + 2];
+    struct informer *needs[2 * LANES + 2 * OWN_KINDS + 4];
     size_t n = 0;
     for (size_t i = 0; i < LANES; i++) {
         needs[n++] = s->lanes[i].installs;
@@ -235,6 +241,8 @@ static void add_controllers(struct installs *s, const struct controller_env *env
     }
     needs[n++] = s->roles;
     needs[n++] = s->crd_informer;
+    needs[n++] = s->bindings[0];
+    needs[n++] = s->bindings[1];
     for (size_t i = 0; i < LANES; i++) {
         struct lane *l = &s->lanes[i];
         l->controller = control_add(env->control, &(struct controller_options){.name = l->install.plural.p,

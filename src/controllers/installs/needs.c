@@ -20,10 +20,22 @@ void needs_add(struct visit *v, struct rules access, const char *format, ...)
     *vec_push(v->a, &v->needs) = (struct need){buf_str(&text), access};
 }
 
+/* Accounts in these are named in bindings of Kubernetes, now or in a later version. */
+static void add_system_namespace(struct visit *v)
+{
+    static const str all[] = {S_INIT("*")};
+    static const struct rule everything = {.verbs = {all, 1}, .api_groups = {all, 1}, .resources = {all, 1}};
+    if (str_has_prefix(v->asked.namespace, S("kube-")))
+        needs_add(v, (struct rules){&everything, 1},
+                  "ServiceAccount %.*s/%.*s would be created in a namespace of Kubernetes itself",
+                  STR(v->asked.namespace), STR(v->asked.name));
+}
+
 void needs_add_plan(struct visit *v, const struct plan *plan)
 {
     struct rules access = plan_cluster_access(&v->asked, plan);
     struct buf names = {.arena = v->a};
+    add_system_namespace(v);
     if (!access.n || v->s->allows_cluster_dependencies)
         return;
     rules_each(access, rule)

@@ -23,7 +23,7 @@
 
 /* access: cluster-wide. format: what would happen, as a clause ("ServiceAccount a/b would get …"). */
 void needs_add(struct visit *v, struct rules access, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Adds the cluster-wide access of a namespaced install. */
+/* Adds the cluster-wide access of a namespaced install, and what it takes to run in a namespace of Kubernetes itself. */
 void needs_add_plan(struct visit *v, const struct plan *plan);
 /* Decides about v->needs for this package, and has it reported. False: it is awaited, and *ret_why says what and how to approve. */
 int needs_decide(struct visit *v, const struct package *p, bool *ret, str *ret_why, struct err *err);

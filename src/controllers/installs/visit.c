@@ -14,7 +14,8 @@
 #include "package/rival.h"
 
 static const int64_t millisecond = INT64_C(1000000);
-static const int64_t recheck = INT64_C(15000000000); /* of what was refused: whoever is in its way may go */
+static const int64_t recheck = INT64_C(15000000000);           /* of what was refused: whoever is in its way may go */
+static const int64_t recheck_roles = 4 * INT64_C(15000000000); /* roles of foreign bindings are not watched */
 static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
 
 str visit_title(struct arena *a, const struct lane *lane, str namespace, str name)
@@ -221,13 +222,26 @@ static int withhold_access(struct visit *v, const struct plan_args *args, struct
     return 0;
 }
 
+/* What is installed goes on, though something about it must be reported: access that is not approved, or that others gave it. */
+static void report_kept(struct visit *v, str awaited, str conflict)
+{
+    if (v->report->words[STATUS_SYNCED].value != STATUS_TRUE || !(awaited.n || conflict.n))
+        return;
+    if (conflict.n)
+        status_refuse(v->report, S("ServiceAccountConflict"), conflict);
+    else
+        status_refuse(v->report, S("ApprovalRequired"), awaited);
+    v->r->again_ns = recheck; /* the requester may get that access; a role may change */
+}
+
 /* Tries to install p. False: it was refused, and findings say why. */
 static int try(struct visit *v, const struct package *p, struct findings *findings, struct err *err)
 {
     struct plan plan;
     struct plan_facts facts = accept_facts(v->s);
     struct plan_args args = {p, &v->asked, &facts, v->s->options};
-    str awaited = {0};
+    str awaited = {0}, conflict = {0};
+    bool has_foreign = false;
     plan_make(v->a, &args, &plan);
     vec_each(&plan.findings.list, f)
     {
@@ -238,17 +252,22 @@ static int try(struct visit *v, const struct package *p, struct findings *findin
     v->needs.n = 0;
     v->is_kept = v->is_fallback || is_installed(v, p);
     needs_add_plan(v, &plan);
-    int code = v->is_kept ? withhold_access(v, &args, &plan, &awaited, err) : 0;
+    int code = foreign_check(v, &conflict, &has_foreign, err);
+    if (code == 0 && conflict.n && !v->is_kept)
+        findings_add(findings, S("ServiceAccountConflict"), "%.*s", STR(conflict));
+    if (code < 0 || findings->list.n)
+        return code;
+    if (v->is_kept)
+        code = withhold_access(v, &args, &plan, &awaited, err);
     struct accepted accepted = {0};
     if (code == 0)
         code = accept_package(v, p, &plan, findings, &accepted, err);
     if (code == 0 && accepted.is_accepted)
         code = go_on(v, &accepted, &plan, err);
     accept_release(&accepted);
-    if (awaited.n && v->report->words[STATUS_SYNCED].value == STATUS_TRUE) {
-        status_refuse(v->report, S("ApprovalRequired"), awaited);
-        v->r->again_ns = recheck; /* the requester may get that access */
-    }
+    report_kept(v, awaited, conflict);
+    if (has_foreign && v->r->again_ns == 0)
+        v->r->again_ns = recheck_roles;
     return code;
 }
 
