@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'server'))
-from reeve_server import SANITIZER, Server, Tap  # noqa: E402
+from reeve_server import SANITIZER, Server, Skipped, Tap  # noqa: E402
 
 PATIENCE = 120  # seconds until a run counts as one that never ends
 
@@ -133,6 +134,12 @@ class World:
             code = process.wait(PATIENCE)
             talk.seek(0)
             return Done(words, code, out, talk.read())
+
+
+def needs(program):
+    """The check is skipped where the program is missing."""
+    if not shutil.which(program):
+        raise Skipped('not installed: ' + program)
 
 
 def run_tests(name, reeve, make, wanted=()):

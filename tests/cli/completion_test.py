@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from command_line import PATIENCE, World, environment, kubeconfig, run_tests
+from command_line import PATIENCE, World, environment, kubeconfig, needs, run_tests
 
 REEVE = os.path.abspath(sys.argv[1])
 
@@ -182,6 +182,7 @@ class Tests(World):
             shell.close()
 
     def zsh(self):
+        needs('zsh')
         shell = Shell('zsh', '-f', '-i', env={**self.env, 'PS1': '> '})
         try:
             shell.read_until('> $')
@@ -200,6 +201,7 @@ class Tests(World):
             shell.close()
 
     def zsh_by_its_file(self):
+        needs('zsh')
         """As a package installs it."""
         functions = os.path.join(self.folder, 'functions')
         os.mkdir(functions)
@@ -214,6 +216,7 @@ class Tests(World):
             shell.close()
 
     def fish(self):
+        needs('fish')
         script = self.write('reeve.fish', self.says('reeve', 'completion', 'fish'))
         for line, candidates in (('reeve mat', ['matrix']), ('reeve wh', ['who-can', 'why']),
                                  ('reeve clusters rem', ['remove']), ('reeve check --output=j', ['--output=json']),

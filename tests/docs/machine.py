@@ -8,7 +8,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 120
-NAMESPACES = ('--mount', '--pid', '--net', '--ipc', '--uts', '--cgroup')
+NAMESPACES = ('--mount', '--pid', '--net', '--ipc', '--uts', '--cgroup', '--root')  # who is in a chroot leaves another root in the namespace
 
 
 class NoMachine(RuntimeError):
@@ -45,7 +45,8 @@ class Machine:
         while subprocess.run(self.inside('systemctl', 'is-system-running', '--quiet'), preexec_fn=self.join, stderr=subprocess.DEVNULL,
                              check=False).returncode:
             if time.monotonic() > until:
-                raise RuntimeError('systemd is not up after %d s' % PATIENCE)
+                self.close()
+                raise NoMachine('no machine can be made here: systemd is not up after %d s' % PATIENCE)
             time.sleep(0.05)
 
     def join(self):

@@ -158,6 +158,10 @@ def raise_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+class Skipped(Exception):
+    """Raised by a check that cannot be made here; the text says what is missing."""
+
+
 class Tap:
     """Counts and prints."""
 
@@ -169,6 +173,8 @@ class Tap:
         try:
             function(*args)
             print('ok %d - %s' % (self.count, name), flush=True)
+        except Skipped as why:
+            print('ok %d - %s # SKIP %s' % (self.count, name, why), flush=True)
         except Exception as error:  # pylint: disable=broad-except # whatever it is, it is reported
             import traceback
             self.failed += 1
