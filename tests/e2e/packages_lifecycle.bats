@@ -144,6 +144,22 @@ deployment() { printf 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x
     uninstall pi modest -n one
 }
 
+# Pod Security is enforced by Kubernetes alone; the fields are compared everywhere.
+@test "pods of packages are accepted where Pod Security restricted is enforced" {
+    namespace strict
+    kubectl label namespace strict pod-security.kubernetes.io/enforce=restricted
+    INSTALL=$(deployment '{initContainers: [{name: i}], containers: [{name: c, ports: [{containerPort: 8080}]}], volumes: [{name: v, emptyDir: {}}]}') \
+        made_up acme/strict:1.0 Namespaced "$SCRATCH/bar"
+    namespace_install strict strict acme/strict:1.0
+    installed pi strict -n strict
+    run -0 look deployment strict-controller -n strict -o json
+    jq -e '.spec.template.spec | .securityContext.seccompProfile.type == "RuntimeDefault" and .securityContext.runAsNonRoot
+        and all(.containers[], .initContainers[]; .securityContext | .allowPrivilegeEscalation == false and .capabilities == {drop: ["ALL"]})' <<<"$output"
+    jq '{apiVersion: "v1", kind: "Pod", metadata: {name: "p", namespace: "strict", labels: .spec.template.metadata.labels}, spec: .spec.template.spec}' <<<"$output" |
+        kubectl create --dry-run=server -f -
+    uninstall pi strict -n strict
+}
+
 @test "an image that is nowhere: PullFailed" {
     IN=one install_of PackageInstall absent acme/absent:1.0 'imagePullPolicy: Never' | kubectl create -f -
     refused PullFailed pi absent -n one
@@ -300,13 +316,47 @@ runs_image() {
     local role
     role=$(look rolebinding $WP:1.1:system -n one -o 'jsonpath={.metadata.uid}')
     set_package pi wordpress one example/provider-gcp:1.0
-    eventually shows Blocked reason Ready pi wordpress -n one
+    eventually shows 'False Blocked' ready_of pi wordpress -n one
     run -0 message Ready pi wordpress -n one
     mentions ClusterPackageInstall
     shows True look pi wordpress -n one -o 'jsonpath={.status.conditions[?(@.type=="Installed")].status}'
+    shows NoWorkloads reason Healthy pi wordpress -n one
     shows "$role" look rolebinding $WP:1.1:system -n one -o 'jsonpath={.metadata.uid}'
     runs_image wordpressinc/wordpress:1.1
     may "$(account one wordpress)" list secrets one
+}
+
+@test "Ready follows the current generation of the Deployment" {
+    # status OBSERVED REPLICAS UPDATED AVAILABLE [CONDITION]...: what a Deployment controller would write
+    status() {
+        local conditions
+        conditions=$(IFS=, && echo "${*:5}")
+        kubectl patch deployment wordpress-controller -n one --subresource=status --type=merge -p \
+            "{\"status\":{\"observedGeneration\":$1,\"replicas\":$2,\"updatedReplicas\":$3,\"readyReplicas\":$4,\"availableReplicas\":$4,\"conditions\":[$conditions]}}"
+    }
+    condition_of() { printf '{"type":"%s","status":"%s","reason":"%s","message":"%s"}' "$@"; }
+    local generation
+    set_package pi wordpress one wordpressinc/wordpress:1.1
+    eventually shows 'True NoWorkloads' ready_of pi wordpress -n one
+    generation=$(look deployment wordpress-controller -n one -o 'jsonpath={.metadata.generation}')
+    status "$generation" 1 0 0 "$(condition_of Available False MinimumReplicasUnavailable '')"
+    eventually shows 'False WaitingForDeployment' ready_of pi wordpress -n one
+    status "$generation" 0 0 0 "$(condition_of Available False MinimumReplicasUnavailable '')" \
+        "$(condition_of ReplicaFailure True FailedCreate 'pods are forbidden: violates PodSecurity')"
+    eventually shows 'False PodsRefused' ready_of pi wordpress -n one
+    run -0 message Ready pi wordpress -n one
+    mentions 'Deployment wordpress-controller cannot create pods: pods are forbidden: violates PodSecurity'
+    status "$generation" 1 1 1 "$(condition_of Available True MinimumReplicasAvailable '')" "$(condition_of Progressing True NewReplicaSetAvailable '')"
+    eventually shows 'True Available' ready_of pi wordpress -n one
+    # Of the next version no pod is available yet.
+    set_package pi wordpress one wordpressinc/wordpress:1.0
+    eventually shows 'False WaitingForDeployment' ready_of pi wordpress -n one
+    shows True look pi wordpress -n one -o 'jsonpath={.status.conditions[?(@.type=="Installed")].status}'
+    generation=$(look deployment wordpress-controller -n one -o 'jsonpath={.metadata.generation}')
+    status "$generation" 1 1 1 "$(condition_of Available True MinimumReplicasAvailable '')" "$(condition_of Progressing True NewReplicaSetAvailable '')"
+    eventually shows 'True Available' ready_of pi wordpress -n one
+    set_package pi wordpress one wordpressinc/wordpress:1.1
+    eventually shows 1.1 look pi wordpress -n one -o 'jsonpath={.status.version}'
 }
 
 @test "downgrade, the same way" {
@@ -349,6 +399,11 @@ runs_image() {
     installed pi wordpress -n one
 }
 
+# How many Deployments were repaired, as the Events of one say, which are counted up when the same happens again.
+repairs() {
+    look events -n one -o json | jq '[.items[] | select(.reason == "DriftRepaired" and (.message | startswith("Deployment "))) | .count // .series.count // 1] | add // 0'
+}
+
 # undone OBJECT JQ-FILTER PATCH: what the filter shows is as before
 undone() {
     local was
@@ -376,7 +431,6 @@ undone() {
 
 @test "whatever somebody adds to a Deployment is removed, reported and counted" {
     local deployment='deployment wordpress-controller -n one' before
-    repairs() { kubectl get --raw /metrics | sed -n 's/^reeve_drift_repairs_total{kind="Deployment"} //p'; }
     before=$(repairs)
     undone "$deployment" .spec '[
         {"op":"add","path":"/spec/template/spec/containers/-","value":{"name":"miner","image":"evil:1"}},
@@ -387,7 +441,10 @@ undone() {
         {"op":"add","path":"/spec/paused","value":true}]'
     undone "$deployment" .spec '[{"op":"add","path":"/spec/template/spec/containers/0/args","value":["--insecure"]}]'
     undone "$deployment" .metadata.labels '[{"op":"add","path":"/metadata/labels/team","value":"red"}]'
-    [ "$(repairs)" -ge $((before + 3)) ]
+    repaired() { [ "$(repairs)" -ge $((before + 3)) ]; }
+    eventually repaired
+    # The metrics of "reeve manager" are on its own address.
+    ! kubectl get --raw /metrics | grep -q '^reeve_' || kubectl get --raw /metrics | grep -q '^reeve_drift_repairs_total{kind="Deployment"} [1-9]'
     reported() { look events -n one -o json | jq -e '[.items[] | select(.reason == "DriftRepaired" and .involvedObject.kind == "PackageInstall") | .message] | any(startswith("Deployment wordpress-controller was changed by another client (spec."))'; }
     eventually reported
     # A restart by "kubectl rollout restart" is not undone.
@@ -406,7 +463,6 @@ undone() {
 
 @test "an object that is changed again and again is repaired later and later" {
     local before i
-    repairs() { kubectl get --raw /metrics | sed -n 's/^reeve_drift_repairs_total{kind="Deployment"} //p'; }
     before=$(repairs)
     for i in $(seq 25); do kubectl label deployment wordpress-controller -n one --overwrite team=$i; done
     [ "$(repairs)" -lt $((before + 15)) ]

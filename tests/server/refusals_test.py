@@ -338,7 +338,11 @@ class Refusals:
             told = condition(it, 'Synced')['message']
             assert told.startswith(reason + ': ') and '1.0 keeps running' in told, told
             print('# Blocked: %s' % told[:200].replace('\n', '; '))
-            assert is_ready(it) and it['status']['version'] == '1.0', it['status']
+            ready = condition(it, 'Ready')
+            assert (ready['status'], ready['reason'], ready['message']) == ('False', 'Blocked', told), ready
+            # The old version's health is in conditions of its own.
+            assert condition(it, 'Installed')['status'] == 'True' and condition(it, 'Healthy')['status'] != 'False', it['status']
+            assert it['status']['version'] == '1.0', it['status']
             changed = differences(before, self.store(key))
             assert not changed, '\n'.join(changed)
             self.repaired()

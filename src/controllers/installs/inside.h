@@ -59,7 +59,8 @@ struct holding {
     bool is_in_force; /* the CRDs are established */
     bool is_unshared; /* leaving: nothing shared is left */
     size_t wanted, established;
-    str problem; /* why not, if so */
+    int64_t unobserved_ns; /* since when its Deployment is there and no controller has observed it; 0: not so */
+    str problem;           /* why not, if so */
     str written; /* resourceVersion of the install after our last write: a cache that is older is not worth looking at */
     char version[32]; /* where written stands */
 };
@@ -101,6 +102,8 @@ struct installs {
     _Atomic int64_t share_wait_ns; /* see shares_enqueue */
 
     pthread_mutex_t lock;
+    bool has_nodes; /* at nodes_asked_ns, see health.c */
+    int64_t nodes_asked_ns;
     struct map holdings; /* by uid of the install */
     struct map awaited;  /* uid of an install that holds something and was not visited yet → struct awaited */
     struct map pulled;   /* uid of an install → struct pull */

@@ -8,7 +8,8 @@ static const char *const values[] = {"", "True", "False", "Unknown"};
 
 /* Reasons of what is under way: nothing is wrong. */
 static const char *const patient[] = {"Pulling",          "WaitingForCRDs",         "WaitingForRights",
-                                      "WaitingForOthers", "WaitingForDependencies", "Uninstalling"};
+                                      "WaitingForOthers", "WaitingForDependencies", "WaitingForDeployment",
+                                      "Uninstalling"};
 
 static bool is_patient(str reason)
 {
@@ -48,15 +49,24 @@ static struct condition ready_of(const struct json *conditions, const struct sta
     } else if (str_eq(json_get_text(list[STATUS_SYNCED], S("reason")), S("ApprovalRequired"))) {
         bad = list[STATUS_SYNCED]; /* it runs without access that its package needs */
     }
+    /* What is asked for is not what runs; Healthy says how that fares. */
+    if (str_eq(json_get_text(list[STATUS_SYNCED], S("reason")), S("Blocked")))
+        bad = list[STATUS_SYNCED];
     if (bad)
         return (struct condition){.type = S("Ready"),
                                   .status = S("False"),
                                   .reason = json_get_text(bad, S("reason")),
                                   .message = json_get_text(bad, S("message"))};
+    const struct json *healthy = list[STATUS_HEALTHY];
+    bool is_idle = str_eq(json_get_text(healthy, S("reason")), S("NoWorkloads"));
     return (struct condition){.type = S("Ready"),
                               .status = S("True"),
-                              .reason = r->why.n ? r->why : S("Available"),
-                              .message = r->why.n ? r->why_message : S("")};
+                              .reason = r->why.n  ? r->why
+                                        : is_idle ? S("NoWorkloads")
+                                                  : S("Available"),
+                              .message = r->why.n  ? r->why_message
+                                         : is_idle ? json_get_text(healthy, S("message"))
+                                                   : S("")};
 }
 
 /* ---- The next status. ---- */

@@ -35,6 +35,10 @@ static inline void status_say(struct status_report *r, enum status_type type, in
     r->words[type] = (struct status_word){value, reason, message};
 }
 
+/* health.c: the condition Healthy. */
+int health_report(struct visit *v, const struct plan *plan, struct err *err);
+/* Of a Deployment that a controller has observed; pure. */
+struct status_word health_of_deployment(struct arena *a, const struct json *deployment);
 /* Something stands in the way: Synced is false. */
 void status_refuse(struct status_report *r, str reason, str message);
 /* Writes what differs, and tells of what changed. ret: the object as the server has it now; may be NULL. */

@@ -62,27 +62,6 @@ static bool changes(const struct own_work *work, size_t from, size_t to)
     return false;
 }
 
-static void say_health(struct visit *v, const struct plan *plan)
-{
-    struct json deployment;
-    struct status_report *r = v->report;
-    if (json_is_null(&plan->deployment)) {
-        status_say(r, STATUS_HEALTHY, STATUS_TRUE, S("NoController"), S("the package has no controller"));
-        return;
-    }
-    if (!informer_read(v->s->own[OWN_DEPLOYMENT], v->a, object_namespace(&plan->deployment),
-                       object_name(&plan->deployment), &deployment) ||
-        json_is_null(json_dig(&deployment, "status.observedGeneration"))) {
-        status_say(r, STATUS_HEALTHY, STATUS_UNKNOWN, S("NoWorkloads"), S("nothing here runs Deployments"));
-        return;
-    }
-    if (condition_is(&deployment, S("Available"), S("True")))
-        status_say(r, STATUS_HEALTHY, STATUS_TRUE, S("Available"), S(""));
-    else
-        status_say(r, STATUS_HEALTHY, STATUS_FALSE, S("Unavailable"),
-                   str_fmt(v->a, "Deployment %.*s is not available", STR(object_name(&deployment))));
-}
-
 /* Account and bindings, then the rights, then the Deployment, then what is of no use any more. */
 static int keep_own(struct visit *v, const struct plan *plan, const struct json *record, bool *ret_done,
                     struct err *err)
@@ -177,8 +156,7 @@ static int go_on(struct visit *v, const struct accepted *accepted, const struct 
         return code;
     leave_old(v, accepted);
     say_installed(v, plan, accepted->package);
-    say_health(v, plan);
-    return 0;
+    return health_report(v, plan, err);
 }
 
 /* ---- Deciding what to install. ---- */
