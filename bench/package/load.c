@@ -114,7 +114,7 @@ static double plan_ms(const struct package *p)
                                    .image = S("example.org/acme/large:1.0")};
     struct plan plan;
     double start = cpu_ms();
-    plan_make(&a, &(struct plan_args){p, &install, &facts, {0}}, &plan);
+    plan_make(&a, &(struct plan_args){.package = p, .install = &install, .facts = &facts}, &plan);
     double took = cpu_ms() - start;
     if (plan.findings.list.n || plan.n_grants == 0) {
         fprintf(stderr, "%.*s\n", STR(findings_text(&a, &plan.findings)));

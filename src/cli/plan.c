@@ -26,6 +26,7 @@ static int read_line(struct planning *p, int argc, char **argv)
         {.name = "stack", .kind = FLAG_YES, .into = &p->is_stack},
         {.name = "offline", .kind = FLAG_YES, .into = &p->is_offline},
         {.letter = 't', .name = "tag", .kind = FLAG_TEXT, .into = &p->tag},
+        {.name = "namespaced-package-groups", .kind = FLAG_TEXT, .into = &p->namespaced_groups},
         {.name = "insecure-pass-full-deployment", .kind = FLAG_YES, .into = &p->pass_full_deployment},
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &p->output, .words = outputs},
         PACKAGE_FLAGS(&p->images),
@@ -41,6 +42,9 @@ static int read_line(struct planning *p, int argc, char **argv)
         return command_misused(p->c, "--cluster is for the whole cluster, -n for a namespace: say one of them");
     if (p->tag.n && !package_is_directory(words.p[0]))
         return command_misused(p->c, "--tag says what a directory is called; %s has a name", words.p[0]);
+    struct err err;
+    if (p->namespaced_groups.n && plan_groups_check(p->namespaced_groups, &err) < 0)
+        return command_misused(p->c, "--namespaced-package-groups: %s", err.msg);
     p->what = words.p[0];
     p->c->is_over = false;
     return CLI_OK;
@@ -200,11 +204,19 @@ static int make(struct planning *p, struct err *err)
         code = planning_meet_others(p, err);
     if (code < 0)
         return code;
-    plan_make(
-        p->a,
-        &(struct plan_args){p->source.package, &p->asked, &p->facts, {.pass_full_deployment = p->pass_full_deployment}},
-        &p->plan);
+    plan_make(p->a,
+              &(struct plan_args){.package = p->source.package,
+                                  .install = &p->asked,
+                                  .facts = &p->facts,
+                                  .options = {.pass_full_deployment = p->pass_full_deployment,
+                                              .namespaced_groups = p->namespaced_groups}},
+              &p->plan);
     carry(&p->findings, &p->plan.findings);
+    vec_each(&p->approvals, change)
+    {
+        findings_add(&p->plan.warnings, (str){0}, "it waits until a user who may update that CRD approves it: %.*s",
+                     STR(*change));
+    }
     if (p->findings.list.n || !p->world.is_known)
         return 0;
     check_server(p);

@@ -97,7 +97,7 @@ struct planning {
 
     /* As the command line has it. */
     const char *what; /* PACKAGE */
-    str tag, name;
+    str tag, name, namespaced_groups;
     bool is_cluster, is_stack, is_offline, pass_full_deployment;
     int output; /* enum output */
     struct package_flags images;
@@ -112,6 +112,7 @@ struct planning {
     struct plan_install asked;
     struct planning_running running;
     VEC(struct package_source) others; /* of the family, besides */
+    VEC(str) approvals;                /* what a user who may update CRDs has to approve */
     bool is_held;                      /* somebody has this very package already */
     struct plan plan;
     struct findings findings; /* all, in the order in which they were found */

@@ -154,7 +154,12 @@ static bool plan_running(struct planning *p, struct plan *ret)
     if (!running)
         return false;
     asked.image = p->running.reference;
-    plan_make(p->a, &(struct plan_args){running, &asked, &p->facts, {.pass_full_deployment = p->pass_full_deployment}},
+    plan_make(p->a,
+              &(struct plan_args){.package = running,
+                                  .install = &asked,
+                                  .facts = &p->facts,
+                                  .options = {.pass_full_deployment = p->pass_full_deployment},
+                                  .is_kept = true},
               ret);
     return ret->findings.list.n == 0;
 }

@@ -343,6 +343,8 @@ str planning_remedy(const struct planning *p, const struct finding *f)
         return remedy_for_crds(p);
     if (str_eq(f->reason, S("NameConflict")))
         return S("install it under another repository name, or uninstall the package that has this name");
+    if (str_eq(f->reason, S("GroupNotAllowed")))
+        return S("use an API group of its own, or install it for the whole cluster if it is meant for that");
     if (str_eq(f->reason, S("CRDTerminating")))
         return remedy_for_going(p, f);
     if (str_eq(f->reason, S("AlreadyInstalled")))

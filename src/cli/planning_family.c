@@ -5,6 +5,7 @@
 
 #include "object/object.h"
 #include "oci/reference.h"
+#include "package/crd_union.h"
 #include "package/family.h"
 
 enum { OTHERS_MAX = 8 }; /* versions of a family that are read; it has one or two while an upgrade goes round */
@@ -109,6 +110,74 @@ static void meet(struct planning *p, const struct image *image)
         family_check_version(p->source.package, image->version, image->digest, &p->findings);
 }
 
+/* ---- CRDs that the family shares, as the controller asks. ---- */
+
+static const struct package *find_open(const struct planning *p, const struct image *image)
+{
+    vec_each(&p->others, it)
+    {
+        if (str_eq(it->package->digest, image->digest) && str_eq(it->package->version, image->version))
+            return it->package;
+    }
+    return NULL;
+}
+
+static struct family_side side_of(struct planning *p, const struct planning_install *it, const struct package *package)
+{
+    const struct json *meta = object_meta(&it->object);
+    return (struct family_side){.package = package,
+                                .install = object_uid(&it->object),
+                                .since = str_fmt(p->a, "%.*s %.*s", STR(json_get_text(meta, S("creationTimestamp"))),
+                                                 STR(object_uid(&it->object))),
+                                .approved = json_text(json_dig(&it->object, "status.crds.approvedAt")),
+                                .is_cluster = it->is_cluster};
+}
+
+static int read_crd(void *ctx, struct arena *a, str name, struct family_live *ret, struct err *err)
+{
+    static const struct client_resource definitions =
+        CLIENT_RESOURCE("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false);
+    struct planning *p = ctx;
+    struct client_ref ref = {.resource = &definitions, .name = name};
+    *ret = (struct family_live){.body = json_null()};
+    int code = client_get(p->c->session.client, a, &ref, &ret->body, err);
+    if (code == ERR_FORBIDDEN)
+        planning_note(p, "CRD %.*s as it is: you may not get it", STR(name));
+    if (code < 0)
+        return code == ERR_NOT_FOUND || code == ERR_FORBIDDEN ? 0 : err_wrap(err, "get CRD %.*s", STR(name));
+    str written = object_annotation(&ret->body, S(ANNOTATION_SPEC));
+    ret->approved = object_annotation(&ret->body, S(ANNOTATION_APPROVED));
+    ret->is_foreign = written.n && !str_eq(written, crd_spec_digest(a, &ret->body));
+    return 0;
+}
+
+static int check_crds(struct planning *p, struct err *err)
+{
+    VEC(struct family_side) sides = {0};
+    struct family_answer answer;
+    struct family_question q = {.candidate = p->source.package, .ctx = p, .live = read_crd};
+    q.self.is_cluster = p->self.is_cluster;
+    q.self.since = S("9"); /* after all that are there */
+    vec_each(&p->world.list, it)
+    {
+        struct image image = image_of(&it->object);
+        const struct package *package = find_open(p, &image);
+        if (!package || object_is_deleting(&it->object))
+            continue;
+        struct family_side side = side_of(p, it, package);
+        if (&it->object == p->running.install)
+            q.self = side;
+        else
+            *vec_push(p->a, &sides) = side;
+    }
+    q.others = sides.p;
+    q.n_others = sides.n;
+    int code = family_check_crds(p->a, &q, &answer, &p->findings, err);
+    for (size_t i = 0; code == 0 && i < answer.needs.n; i++)
+        *vec_push(p->a, &p->approvals) = answer.needs.p[i].text;
+    return code;
+}
+
 static int check_family(struct planning *p, struct err *err)
 {
     vec_each(&p->world.list, it)
@@ -120,10 +189,9 @@ static int check_family(struct planning *p, struct err *err)
         p->is_held |= is_candidate(p, &image);
         meet(p, &image);
     }
-    const struct package **list = ARENA_ARRAY(p->a, const struct package *, p->others.n + 1);
     for (size_t i = 0; i < p->others.n; i++)
-        list[i] = p->others.p[i].package;
-    return family_check(p->a, p->source.package, list, p->others.n, &p->findings, err);
+        family_check_identity(p->source.package, p->others.p[i].package, &p->findings);
+    return p->is_held || p->findings.list.n ? 0 : check_crds(p, err);
 }
 
 /* The package that the install runs now. */

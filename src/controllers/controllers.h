@@ -21,6 +21,7 @@ struct controller_env {
     struct root_ca *root_ca;          /* what kube-root-ca.crt says; lives as long as control. NULL: nobody knows */
     struct fetcher *fetcher;          /* of packages; lives as long as control. NULL: none can be installed */
     bool pass_full_deployment;        /* --insecure-pass-full-deployment */
+    str namespaced_groups;            /* --namespaced-package-groups; empty: not said */
     bool requires_approval;           /* --require-approval */
     bool allows_cluster_dependencies; /* --allow-cluster-dependencies */
 };

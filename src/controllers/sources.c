@@ -34,6 +34,15 @@ int package_sources_add_port(void *sources, const char *text, struct err *err)
     return 0;
 }
 
+int package_sources_set_groups(void *sources, const char *text, struct err *err)
+{
+    struct package_sources *s = sources;
+    if (plan_groups_check(str_of(text), err) < 0)
+        return err_wrap(err, "--namespaced-package-groups");
+    s->namespaced_groups = str_of(text);
+    return 0;
+}
+
 /* Where nobody says otherwise: as XDG has it. NULL: there is no home. */
 static const char *default_cache(struct arena *a)
 {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "oci/fetch.h"
+#include "package/plan.h"
 
 struct log;
 
@@ -19,12 +20,17 @@ struct package_sources {
     uint16_t ports[PACKAGE_PORTS];
     size_t n_ports;
     bool pass_full_deployment;
+    str namespaced_groups; /* as plan.h has them; empty: not said */
 };
 
 /* Rows of a table of flags (cli/flags.h). */
 #define PACKAGE_SOURCES_FLAGS(sources)                                                                      \
     {.name = "package-mirror", .kind = FLAG_CALL, .into = (sources), .take = package_sources_add_mirror},   \
         {.name = "registry-ca", .kind = FLAG_PATH, .into = &(sources)->ca_file},                            \
+        {.name = "namespaced-package-groups",                                                               \
+         .kind = FLAG_CALL,                                                                                 \
+         .into = (sources),                                                                                 \
+         .take = package_sources_set_groups},                                                               \
         {.name = "registry-port", .kind = FLAG_CALL, .into = (sources), .take = package_sources_add_port},  \
     {                                                                                                       \
         .name = "insecure-pass-full-deployment", .kind = FLAG_YES, .into = &(sources)->pass_full_deployment \
@@ -32,6 +38,8 @@ struct package_sources {
 
 /* "docker.io/library=mirror.example.org/hub". sources: struct package_sources, as flags have it. */
 int package_sources_add_mirror(void *sources, const char *text, struct err *err);
+/* "*.blog.example.org,shop.example.org" */
+int package_sources_set_groups(void *sources, const char *text, struct err *err);
 int package_sources_add_port(void *sources, const char *text, struct err *err);
 /* Says in the log how far the kernel helps to keep strangers' images apart from the rest. */
 int package_sources_open(const struct package_sources *s, const struct log *log, struct fetcher **ret, struct err *err);

@@ -52,6 +52,7 @@ static int add_controllers(struct manager *m, struct service *s, struct err *err
                                  .root_ca = m->root_ca,
                                  .fetcher = m->fetcher,
                                  .pass_full_deployment = m->options.packages.pass_full_deployment,
+                                 .namespaced_groups = m->options.packages.namespaced_groups,
                                  .requires_approval = m->options.requires_approval,
                                  .allows_cluster_dependencies = m->options.allows_cluster_dependencies};
     for (size_t i = 0; i < m->options.n_rows; i++) {

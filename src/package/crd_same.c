@@ -4,6 +4,7 @@
 #include "object/crd.h"
 #include "object/kind.h"
 #include "object/strict.h"
+#include "oci/digest.h"
 #include "package/crd_union_parts.h"
 
 #include <assert.h>
@@ -39,4 +40,17 @@ bool crd_is_same(const struct json *l, const struct json *r)
     if (!str_eq(name, json_get_text(json_get(r, S("metadata")), S("name"))))
         return false;
     return crd_one_form(&scratch, l, &left) && crd_one_form(&scratch, r, &right) && json_equal(&left, &right);
+}
+
+str crd_spec_digest(struct arena *a, const struct json *crd)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct buf text = {.arena = &scratch};
+    struct json form;
+    if (!crd_one_form(&scratch, crd, &form))
+        return (str){0};
+    buf_fmt(&text, "%.*s ", STR(json_get_text(json_get(crd, S("metadata")), S("name"))));
+    json_encode(&text, &form, JSON_SORTED);
+    struct oci_digest digest = oci_digest_of(OCI_SHA256, buf_str(&text));
+    return oci_digest_hex(a, &digest);
 }

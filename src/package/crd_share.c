@@ -22,6 +22,11 @@ static int by_rank_of(const void *l, const void *r)
     return by_rank(*(const struct crd_holder *const *)l, *(const struct crd_holder *const *)r);
 }
 
+bool crd_holder_counts_first(const struct crd_holder *one, const struct crd_holder *other)
+{
+    return by_rank(one, other) < 0;
+}
+
 static const struct crd_holder **in_order(struct arena *a, const struct crd_holder *holders, size_t n)
 {
     const struct crd_holder **sorted = ARENA_ARRAY(a, const struct crd_holder *, n);
@@ -102,18 +107,37 @@ struct json crd_share_body(struct arena *a, const struct crd_holder *holders, si
     return add_holders(a, body, sorted, n);
 }
 
+/* Fields and versions that are not there at all. */
+static void add_absent(struct arena *a, const struct json *body, const struct crd_holder *holder,
+                       struct findings *findings)
+{
+    struct json with = crd_extend(a, body, holder->now);
+    struct findings removed = {.arena = a};
+    crd_changes(a, &with, body, &removed);
+    vec_each(&removed.list, f)
+    {
+        str text = f->message, end = S("is removed");
+        if (str_has_suffix(text, end))
+            text.n -= end.n;
+        findings_add(findings, S("Conflict"), "%.*sis missing, and %.*s %.*s needs it", STR(text), STR(holder->package),
+                     STR(holder->version));
+    }
+}
+
 void crd_share_missing(struct arena *a, const struct json *body, const struct crd_holder *holder,
                        struct findings *findings)
 {
     struct crd_source wide = {S("the definition"), S("in effect"), body};
     struct crd_source narrow = {holder->package, holder->version, holder->now};
     struct findings conflicts = {.arena = a};
-    if (!holder->now || crd_serves(a, &wide, &narrow, &conflicts))
+    if (!holder->now)
         return;
+    (void)crd_serves(a, &wide, &narrow, &conflicts);
     vec_each(&conflicts.list, f)
     {
         findings_add(findings, S("Conflict"), "%.*s", STR(f->message));
     }
+    add_absent(a, body, holder, findings);
 }
 
 /* ---- One more. ---- */

@@ -28,6 +28,8 @@ struct crd_holder {
     str old_version;
 };
 
+/* Whether the definition of one holder counts before that of another. */
+bool crd_holder_counts_first(const struct crd_holder *one, const struct crd_holder *other);
 /* The definition that serves n > 0 holders. live: as the server has it, NULL: it has none; approved: the last approval that live
  * contains. */
 struct json crd_share_body(struct arena *a, const struct crd_holder *holders, size_t n, const struct json *live,

@@ -36,6 +36,8 @@ struct crd_source {
 bool crd_union(struct arena *a, const struct crd_source *sources, size_t n, struct json *ret,
                struct findings *conflicts);
 
+/* A digest that is equal for definitions that are the same by crd_is_same, and for no others; empty: no server takes it. */
+str crd_spec_digest(struct arena *a, const struct json *crd);
 /* Whether two definitions are the same to the API server: name and spec, after defaults, whatever the order of keys and
  * versions, and whether empty values are written or left out. Labels, annotations and status are not looked at. */
 bool crd_is_same(const struct json *l, const struct json *r);

@@ -47,7 +47,10 @@ extern const struct dialect dialect_packages, dialect_stacks;
 #define ANNOTATION_FAMILY "packages.crossplane.io/family" /* "repo:name", on CRDs: whose they are */
 #define ANNOTATION_SOURCE \
     "packages.crossplane.io/source" /* where that comes from; a hint: status of installs is trusted */
-#define ANNOTATION_APPLIED "packages.crossplane.io/applied" /* hash of what was written */
+#define ANNOTATION_APPLIED "packages.crossplane.io/applied"      /* hash of what was written */
+#define ANNOTATION_SPEC "packages.crossplane.io/spec-digest"     /* of the definition as it was written, on CRDs */
+#define ANNOTATION_APPROVED "packages.crossplane.io/approved-at" /* the last approval that a CRD contains */
+#define ANNOTATION_RELEASE "packages.crossplane.io/release" /* "true", set by who may update CRDs: it is given up */
 #define ANNOTATION_DELETE_INSTANCES "packages.crossplane.io/delete-instances"
 #define FINALIZER_UNINSTALL "packages.crossplane.io/uninstall"
 #define FIELD_MANAGER_PACKAGES "reeve-packages"

@@ -3,83 +3,10 @@
  * the same in all versions, which their hashes tell without reading any. */
 #include "package/family.h"
 
+#include "package/crd_share.h"
 #include "package/crd_union.h"
-#include "package/version.h"
 
-/* ---- One CRD in several packages. ---- */
-
-struct holder {
-    const struct package *package;
-    const struct package_crd *crd;
-};
-
-typedef VEC(struct holder) holder_vec;
-
-static holder_vec holders_of(struct arena *a, const struct package *const *packages, size_t n, str name)
-{
-    holder_vec list = {0};
-    for (size_t i = 0; i < n; i++) {
-        const struct package_crd *crd = package_find_crd(packages[i], name);
-        if (crd)
-            *vec_push(a, &list) = (struct holder){packages[i], crd};
-    }
-    return list;
-}
-
-static bool are_equal(const holder_vec *list)
-{
-    vec_each(list, h)
-    {
-        if (!str_eq(h->crd->hash, list->p->crd->hash))
-            return false;
-    }
-    return true;
-}
-
-static const struct holder *newest(const holder_vec *list)
-{
-    const struct holder *best = list->p;
-    vec_each(list, h)
-    {
-        if (package_version_compare(h->package->version, best->package->version) > 0)
-            best = h;
-    }
-    return best;
-}
-
-/* The same body once, however many packages have it; each package all the same, because the order of their versions matters. */
-static int read_sources(struct arena *a, const holder_vec *list, struct crd_source *ret, struct err *err)
-{
-    struct map bodies = {0};
-    for (size_t i = 0; i < list->n; i++) {
-        const struct package *p = list->p[i].package;
-        struct json *body = map_get(&bodies, list->p[i].crd->hash);
-        if (body == NULL) {
-            body = ARENA_NEW(a, struct json);
-            if (package_crd_body(p, list->p[i].crd, a, body, err) < 0) {
-                map_done(&bodies);
-                return err_wrap(err, "CRD %.*s of %.*s:%.*s", STR(list->p[i].crd->info.name), STR(p->family),
-                                STR(p->version));
-            }
-            map_set(&bodies, list->p[i].crd->hash, body);
-        }
-        ret[i] = (struct crd_source){
-            .package = str_fmt(a, "%.*s/%.*s", STR(p->repo), STR(p->name)), .version = p->version, .crd = body};
-    }
-    map_done(&bodies);
-    return 0;
-}
-
-static int unite(struct arena *a, const holder_vec *list, struct json *ret, struct findings *conflicts, struct err *err)
-{
-    struct crd_source *sources = ARENA_ARRAY(a, struct crd_source, list->n);
-    int rc = read_sources(a, list, sources, err);
-    if (rc == 0)
-        crd_union(a, sources, list->n, ret, conflicts);
-    return rc;
-}
-
-/* ---- The family. ---- */
+/* ---- Identities. ---- */
 
 void family_check_version(const struct package *candidate, str version, str digest, struct findings *findings)
 {
@@ -97,59 +24,250 @@ void family_check_source(const struct package *candidate, str source, str holder
                      STR(candidate->source), STR(candidate->family), STR(source), holder.n ? " of " : "", STR(holder));
 }
 
-/* Those that may live beside the candidate, which is the last of the list returned; the others are findings. */
-static size_t check_identities(const struct package *candidate, const struct package *const *others, size_t n_others,
-                               const struct package **ret, struct findings *findings)
+void family_check_identity(const struct package *candidate, const struct package *other, struct findings *findings)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < n_others; i++) {
-        const struct package *o = others[i];
-        if (!str_eq(o->version, candidate->version))
-            ret[n++] = o;
-        else if (str_eq(o->digest, candidate->digest) && !package_is_same(o, candidate))
-            findings_add(findings, S("AlreadyInstalled"),
-                         "%.*s:%.*s is installed already, and what was pulled now by its digest %.*s is something else",
-                         STR(o->family), STR(o->version), STR(o->digest));
-        else
-            family_check_version(candidate, o->version, o->digest, findings);
-    }
-    ret[n++] = candidate;
-    return n;
+    if (!str_eq(other->version, candidate->version))
+        return;
+    if (str_eq(other->digest, candidate->digest) && !package_is_same(other, candidate))
+        findings_add(findings, S("AlreadyInstalled"),
+                     "%.*s:%.*s is installed already, and what was pulled now by its digest %.*s is something else",
+                     STR(other->family), STR(other->version), STR(other->digest));
+    else
+        family_check_version(candidate, other->version, other->digest, findings);
 }
 
-int family_check(struct arena *a, const struct package *candidate, const struct package *const *others, size_t n_others,
-                 struct findings *findings, struct err *err)
+/* ---- Definitions. ---- */
+
+/* The same body once, however many packages have it. */
+struct bodies {
+    struct arena *a;
+    struct map by_hash;
+};
+
+#define BODIES_SCOPE __attribute__((cleanup(bodies_done)))
+
+static void bodies_done(struct bodies *b)
 {
-    const struct package **packages = ARENA_ARRAY(a, const struct package *, n_others + 1);
-    size_t n = check_identities(candidate, others, n_others, packages, findings);
-    struct arena scratch ARENA_SCOPE = {0};
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && n > 1 && i < candidate->n_crds; i++) {
-        arena_reset(&scratch);
-        holder_vec list = holders_of(&scratch, packages, n, candidate->crds[i].info.name);
-        struct json united;
-        if (!are_equal(&list))
-            rc = unite(&scratch, &list, &united, findings, err);
-    }
-    return rc;
+    map_done(&b->by_hash);
 }
 
-int family_crd(struct arena *a, const struct package *const *packages, size_t n, str name, struct json *ret_body,
-               const struct package **ret_owner, struct err *err)
+/* NULL with 0: the package has no such CRD. */
+static int read_body(struct bodies *b, const struct package *p, str name, const struct json **ret, struct err *err)
 {
-    holder_vec list = holders_of(a, packages, n, name);
-    struct findings conflicts = {.arena = a};
-    if (list.n == 0)
-        return err_set(err, ERR_NOT_FOUND, "no package of the family has CRD %.*s", STR(name));
-    const struct holder *first = newest(&list);
-    struct json body;
-    int rc = are_equal(&list) ? package_crd_body(first->package, first->crd, a, &body, err)
-                              : unite(a, &list, &body, &conflicts, err);
-    if (rc < 0)
-        return rc;
-    if (conflicts.list.n)
-        return err_set(err, ERR_CONFLICT, "%.*s", STR(findings_text(a, &conflicts)));
-    *ret_body = body;
-    *ret_owner = first->package;
+    const struct package_crd *crd = p ? package_find_crd(p, name) : NULL;
+    *ret = crd ? map_get(&b->by_hash, crd->hash) : NULL;
+    if (!crd || *ret)
+        return 0;
+    struct json *body = ARENA_NEW(b->a, struct json);
+    if (package_crd_body(p, crd, b->a, body, err) < 0)
+        return err_wrap(err, "CRD %.*s of %.*s:%.*s", STR(name), STR(p->family), STR(p->version));
+    map_set(&b->by_hash, crd->hash, body);
+    *ret = body;
     return 0;
+}
+
+static int holder_of(struct bodies *b, const struct family_side *side, str name, struct crd_holder *ret,
+                     struct err *err)
+{
+    const struct package *p = side->package;
+    *ret = (struct crd_holder){.package = str_fmt(b->a, "%.*s/%.*s", STR(p->repo), STR(p->name)),
+                               .version = p->version,
+                               .since = side->since,
+                               .approved = side->approved,
+                               .is_cluster = side->is_cluster};
+    return read_body(b, p, name, &ret->now, err);
+}
+
+struct holders {
+    struct crd_holder *p; /* n of them, in the order of their sides */
+    size_t n;
+    const struct package **packages;
+};
+
+/* Those that have the CRD. */
+static int read_holders(struct bodies *b, const struct family_side *sides, size_t n, str name, struct holders *ret,
+                        struct err *err)
+{
+    *ret = (struct holders){ARENA_ARRAY(b->a, struct crd_holder, n + 1), 0,
+                            ARENA_ARRAY(b->a, const struct package *, n + 1)};
+    for (size_t i = 0; i < n; i++) {
+        if (!package_find_crd(sides[i].package, name))
+            continue;
+        int code = holder_of(b, &sides[i], name, &ret->p[ret->n], err);
+        if (code < 0)
+            return code;
+        ret->packages[ret->n++] = sides[i].package;
+    }
+    return 0;
+}
+
+/* ---- The one that serves all. ---- */
+
+/* One install that is just changing its version: its two packages become one holder. */
+static void join_one(const struct family_side *sides, size_t n, struct holders *h)
+{
+    const struct family_side *old = NULL, *now = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (sides[i].is_old)
+            old = &sides[i];
+        else
+            now = &sides[i];
+    }
+    if (n != 2 || h->n != 2 || !old || !now || !now->install.n || !str_eq(old->install, now->install))
+        return;
+    size_t k = now == &sides[1];
+    struct crd_holder one = h->p[k];
+    one.old = h->p[1 - k].now;
+    one.old_version = h->p[1 - k].version;
+    h->p[0] = one;
+    h->packages[0] = h->packages[k];
+    h->n = 1;
+}
+
+static const struct package *owner_of(const struct holders *h)
+{
+    const struct crd_holder *best = h->p;
+    for (size_t i = 1; i < h->n; i++) {
+        if (crd_holder_counts_first(&h->p[i], best))
+            best = &h->p[i];
+    }
+    return h->packages[best - h->p];
+}
+
+static str missing_text(struct arena *a, const struct json *body, const struct crd_holder *holder)
+{
+    struct findings missing = {.arena = a};
+    crd_share_missing(a, body, holder, &missing);
+    return missing.list.n ? findings_text(a, &missing) : (str){0};
+}
+
+int family_crd(struct arena *a, const struct family_side *sides, size_t n, str name, const struct family_live *live,
+               struct family_crd *ret, struct err *err)
+{
+    struct bodies bodies BODIES_SCOPE = {.a = a};
+    struct holders h;
+    int code = read_holders(&bodies, sides, n, name, &h, err);
+    if (code < 0)
+        return code;
+    if (h.n == 0)
+        return err_set(err, ERR_NOT_FOUND, "no package of the family has CRD %.*s", STR(name));
+    join_one(sides, n, &h);
+    bool is_there = live && !json_is_null(&live->body);
+    str *missing = ARENA_ARRAY(a, str, n);
+    ret->body = is_there && live->is_foreign
+                    ? live->body
+                    : crd_share_body(a, h.p, h.n, is_there ? &live->body : NULL, live ? live->approved : (str){0});
+    ret->owner = owner_of(&h);
+    for (size_t i = 0; i < n; i++) {
+        struct crd_holder holder;
+        missing[i] = (str){0};
+        if (sides[i].is_old || !package_find_crd(sides[i].package, name))
+            continue;
+        if ((code = holder_of(&bodies, &sides[i], name, &holder, err)) < 0)
+            return code;
+        if (h.n > 1 || (live && live->is_foreign))
+            missing[i] = missing_text(a, &ret->body, &holder);
+    }
+    ret->missing = missing;
+    return 0;
+}
+
+/* ---- One more. ---- */
+
+/* Nobody else has it: both versions serve until the upgrade is over. */
+static void check_own(struct arena *a, const struct crd_holder *self, struct findings *findings)
+{
+    struct crd_source both[] = {{self->package, self->version, self->now},
+                                {self->package, self->old_version, self->old}};
+    struct json united;
+    if (self->old)
+        (void)crd_union(a, both, 2, &united, findings);
+}
+
+static bool are_equal(const struct holders *h, const struct json *body)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        if (h->p[i].now != body)
+            return false;
+    }
+    return true;
+}
+
+static int check_live(struct arena *a, const struct family_question *q, str name, const struct holders *others,
+                      const struct crd_holder *self, struct family_answer *ret, struct findings *findings,
+                      struct err *err)
+{
+    struct family_live live = {.body = json_null()};
+    struct findings changes = {.arena = a};
+    int code = q->live(q->ctx, a, name, &live, err);
+    if (code < 0)
+        return code;
+    bool is_there = !json_is_null(&live.body);
+    if (is_there && live.is_foreign) {
+        crd_share_missing(a, &live.body, self, findings);
+        return 0;
+    }
+    struct crd_holder *all = ARENA_ARRAY(a, struct crd_holder, others->n + 1);
+    size_t n = others->n;
+    for (size_t i = 0; i < n; i++)
+        all[i] = others->p[i];
+    if (self->old) {
+        all[n] = *self;
+        all[n].version = self->old_version;
+        all[n].now = self->old;
+        all[n++].old = NULL;
+    }
+    struct json in_effect = crd_share_body(a, all, n, is_there ? &live.body : NULL, live.approved);
+    ret->is_first |= crd_share_check(a, &(struct crd_share_request){others->p, others->n, self, &in_effect}, &changes);
+    vec_each(&changes.list, f)
+    {
+        if (str_eq(f->reason, S("ApprovalRequired")))
+            *vec_push(a, &ret->needs) = (struct family_need){str_dup(a, name), f->message};
+        else
+            findings_add(findings, f->reason, "%.*s", STR(f->message));
+    }
+    return 0;
+}
+
+static int check_crd(struct arena *a, struct arena *scratch, const struct family_question *q, str name,
+                     struct family_answer *ret, struct findings *findings, struct err *err)
+{
+    struct bodies bodies BODIES_SCOPE = {.a = scratch};
+    struct holders others;
+    struct crd_holder self;
+    struct family_side asking = q->self;
+    struct family_answer answer = {0};
+    asking.package = q->candidate;
+    int code = read_holders(&bodies, q->others, q->n_others, name, &others, err);
+    if (code < 0 || (code = holder_of(&bodies, &asking, name, &self, err)) < 0 ||
+        (code = read_body(&bodies, q->self.package, name, &self.old, err)) < 0)
+        return code;
+    self.old_version = q->self.package ? q->self.package->version : (str){0};
+    if (others.n == 0) {
+        check_own(scratch, &self, findings);
+        return 0;
+    }
+    if (are_equal(&others, self.now) && (!self.old || self.old == self.now) &&
+        others.p[0].is_cluster == self.is_cluster)
+        return 0;
+    code = check_live(scratch, q, name, &others, &self, &answer, findings, err);
+    ret->is_first |= answer.is_first;
+    vec_each(&answer.needs, need)
+    {
+        *vec_push(a, &ret->needs) = (struct family_need){str_dup(a, need->crd), str_dup(a, need->text)};
+    }
+    return code;
+}
+
+int family_check_crds(struct arena *a, const struct family_question *q, struct family_answer *ret,
+                      struct findings *findings, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    int code = 0;
+    *ret = (struct family_answer){0};
+    for (size_t i = 0; code == 0 && i < q->candidate->n_crds; i++) {
+        arena_reset(&scratch);
+        code = check_crd(a, &scratch, q, q->candidate->crds[i].info.name, ret, findings, err);
+    }
+    return code;
 }

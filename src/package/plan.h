@@ -58,9 +58,17 @@ struct plan_facts {
 
 struct plan_options {
     bool pass_full_deployment; /* --insecure-pass-full-deployment */
+    /* --namespaced-package-groups: API groups in which namespaced packages may define kinds, see plan_groups_check. Empty: those
+     * in which there are no CRDs but theirs. */
+    str namespaced_groups;
     /* Of a namespaced install: the cluster-wide access that it may have. NULL: all that its package needs. */
     const struct rules *cluster_access;
 };
+
+/* Patterns of API groups, with commas: "blog.example.org", "*.example.org" (all below it), "*" (all). Protected groups stay
+ * protected. "none" allows no group. ERR_BAD_REQUEST: one of them is none of these. */
+int plan_groups_check(str patterns, struct err *err);
+bool plan_groups_match(str patterns, str group);
 
 /* ---- The plan. ---- */
 
@@ -100,6 +108,7 @@ struct plan_args {
     const struct plan_install *install;
     const struct plan_facts *facts;
     struct plan_options options;
+    bool is_kept; /* it is installed already: who else claims its CRDs by now is for its controller to report */
 };
 
 void plan_make(struct arena *a, const struct plan_args *args, struct plan *ret);

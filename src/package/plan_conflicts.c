@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands in the way of an install: the wrong kind of it, CRDs that are somebody else's, a pod that reaches too far. All of it
  * is found before anything is written. */
+#include "object/name.h"
 #include "package/family.h"
 #include "package/plan_parts.h"
 #include "package/pod.h"
@@ -55,6 +56,8 @@ static void check_crd_owner(const struct plan_args *args, const struct plan_crd 
     if (there->is_deleting)
         findings_add(f, S("CRDTerminating"), "CRD %.*s: is being deleted; it can be made again when it is gone",
                      STR(there->name));
+    else if (args->is_kept)
+        return;
     else if (!there->is_managed)
         findings_add(f, CONFLICT, "CRD %.*s: exists already, and no package brought it", STR(there->name));
     else if (!str_eq(there->family, args->package->family))
@@ -67,6 +70,7 @@ static void check_crd_owner(const struct plan_args *args, const struct plan_crd 
 struct kinds {
     struct arena *a;
     struct map names, groups;
+    struct map asked; /* groups whose use was checked */
 };
 
 static void *boxed(struct arena *a, str text)
@@ -99,6 +103,74 @@ static void check_kind(struct kinds *k, const struct plan_facts *facts, const st
                      STR(*other));
 }
 
+/* ---- API groups. ---- */
+
+int plan_groups_check(str patterns, struct err *err)
+{
+    str pattern, rest = patterns;
+    do {
+        str_cut(rest, ',', &pattern, &rest);
+        str name = str_has_prefix(pattern, S("*.")) ? str_from(pattern, 2) : pattern;
+        bool is_word = str_eq(pattern, S("*")) || str_eq(pattern, S("none"));
+        if (!is_word && (!name_is(NAME_DNS_SUBDOMAIN, name) || str_find_char(name, '.') < 0))
+            return err_set(err, ERR_BAD_REQUEST,
+                           "invalid API group \"%.*s\": use a group such as blog.example.org, *.example.org, * or none",
+                           STR(pattern));
+    } while (rest.n);
+    return 0;
+}
+
+bool plan_groups_match(str patterns, str group)
+{
+    str pattern;
+    while (patterns.n) {
+        str_cut(patterns, ',', &pattern, &patterns);
+        bool is_below = str_has_prefix(pattern, S("*.")) && str_has_suffix(group, str_from(pattern, 1));
+        if (str_eq(pattern, S("*")) || str_eq(pattern, group) || is_below)
+            return true;
+    }
+    return false;
+}
+
+/* A CRD in the group that is not of this family, while none is; NULL: there is none. What is not known to be somebody else's does
+ * not count, nor what check_crd_owner tells. */
+static const struct plan_crd *find_foreign(const struct plan_crd *list, size_t n, const struct package *p)
+{
+    const struct plan_crd *foreign = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].is_managed && str_eq(list[i].family, p->family))
+            return NULL;
+        bool is_unknown = list[i].is_managed && list[i].family.n == 0;
+        if (!foreign && !is_unknown && !package_find_crd(p, list[i].name))
+            foreign = &list[i];
+    }
+    return foreign;
+}
+
+/* A tenant could otherwise put kinds of her own beside those that an administrator or another tenant trusts. */
+static void check_group(const struct plan_args *args, struct kinds *k, const struct crd_info *crd, struct findings *f)
+{
+    str patterns = args->options.namespaced_groups;
+    if (args->install->is_cluster || args->is_kept || map_set(&k->asked, crd->group, k))
+        return; /* each group once */
+    if (patterns.n) {
+        if (!plan_groups_match(patterns, crd->group))
+            findings_add(f, S("GroupNotAllowed"),
+                         "CRD %.*s: namespaced packages may define kinds only in the API groups %.*s", STR(crd->name),
+                         STR(patterns));
+        return;
+    }
+    const struct plan_crd *list = NULL;
+    size_t n = args->facts->crds_of_group(args->facts->ctx, k->a, crd->group, &list);
+    const struct plan_crd *foreign = find_foreign(list, n, args->package);
+    if (foreign)
+        findings_add(f, S("GroupNotAllowed"),
+                     "CRD %.*s: its API group %.*s has CRD %.*s already, which %s%.*s. An administrator can allow the "
+                     "group with --namespaced-package-groups",
+                     STR(crd->name), STR(crd->group), STR(foreign->name),
+                     foreign->is_managed ? "belongs to package " : "no package brought", STR(foreign->family));
+}
+
 static void check_crds(const struct plan_args *args, struct findings *f)
 {
     const struct plan_facts *facts = args->facts;
@@ -111,9 +183,11 @@ static void check_crds(const struct plan_args *args, struct findings *f)
         if (facts->crd(facts->ctx, &scratch, crd->name, &there))
             check_crd_owner(args, &there, f);
         check_kind(&kinds, facts, crd, f);
+        check_group(args, &kinds, crd, f);
     }
     map_done(&kinds.names);
     map_done(&kinds.groups);
+    map_done(&kinds.asked);
 }
 
 /* ---- Rights. ---- */

@@ -46,6 +46,7 @@ static int add_rows(struct up_controllers *c, struct err *err)
                                  .root_ca = c->options.root_ca,
                                  .fetcher = c->fetcher,
                                  .pass_full_deployment = c->options.packages->pass_full_deployment,
+                                 .namespaced_groups = c->options.packages->namespaced_groups,
                                  .requires_approval = c->options.requires_approval,
                                  .allows_cluster_dependencies = c->options.allows_cluster_dependencies};
     while (c->n < controllers_count()) {

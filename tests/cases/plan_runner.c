@@ -11,6 +11,7 @@
  *                                              brought it
  *     --- satisfied                            packages that are there, one a line
  *     --- options full-deployment              Reeve runs with --insecure-pass-full-deployment
+ *     --- options groups=PATTERN,…             Reeve runs with --namespaced-package-groups=PATTERN,…
  *
  *     --- expect objects                       one a line, in order: ClusterRole NAME, ServiceAccount NAMESPACE/NAME
  *     --- expect object KIND NAME              one of them, as YAML
@@ -19,7 +20,7 @@
  *     --- expect findings | warnings | waits   one a line; findings begin with their reason
  *     --- expect gained | lost                 grants that this package has and the one before has not, and the other way round
  *     --- expect shared NAME namespaces=a,b records=x,y   the metadata of the ClusterRole or CRD when these use it, as YAML
- *     --- expect family                        what family_check has to say, as findings
+ *     --- expect family                        what stands between it and those before it, as findings; what has to be approved
  *     --- expect united NAME                   the owner, and properties of the one CRD for all packages, as YAML
  *     --- expect truncated TEXT length=10 suffix=5
  *     --- expect label FAMILY */
@@ -405,29 +406,61 @@ static void add_shared(struct world *w, const struct case_section *s, struct buf
     }
 }
 
+/* Packages are there in the order in which they are told, each in an install of its own. */
+static struct family_side *sides_of(struct world *w, size_t n)
+{
+    struct family_side *sides = ARENA_ARRAY(w->a, struct family_side, n + 1);
+    for (size_t i = 0; i < n; i++)
+        sides[i] = (struct family_side){.package = w->packages.p[i],
+                                        .install = str_fmt(w->a, "%zu", i),
+                                        .since = str_fmt(w->a, "%04zu", i),
+                                        .is_cluster = w->packages.p[i]->scope == PACKAGE_CLUSTER};
+    return sides;
+}
+
+static int no_live(void *ctx, struct arena *a, str name, struct family_live *ret, struct err *err)
+{
+    (void)ctx;
+    (void)a;
+    (void)name;
+    (void)err;
+    *ret = (struct family_live){.body = json_null()};
+    return 0;
+}
+
 static void add_family(struct world *w, struct buf *b)
 {
     const struct package *p = package_of(w);
+    size_t n = w->packages.n - 1;
     struct findings findings = {.arena = w->a};
+    struct family_side *sides = sides_of(w, n + 1);
+    struct family_question q = {.candidate = p, .self = sides[n], .others = sides, .n_others = n, .live = no_live};
+    struct family_answer answer = {0};
     struct err err;
-    if (family_check(w->a, p, (const struct package *const *)w->packages.p, w->packages.n, &findings, &err) < 0)
+    q.self.package = NULL;
+    for (size_t i = 0; i < n; i++)
+        family_check_identity(p, sides[i].package, &findings);
+    if (!findings.list.n && family_check_crds(w->a, &q, &answer, &findings, &err) < 0)
         buf_fmt(b, "%s\n", err.msg);
     add_findings(b, &findings);
+    vec_each(&answer.needs, need)
+    {
+        buf_fmt(b, "ApprovalRequired %.*s\n", STR(need->text));
+    }
 }
 
 static void add_united(struct world *w, const struct case_section *s, struct buf *b)
 {
-    struct json body, out = json_obj();
-    const struct package *owner;
+    struct json out = json_obj();
+    struct family_crd made;
     struct err err;
     package_of(w);
-    if (family_crd(w->a, (const struct package *const *)w->packages.p, w->packages.n, second_word(s->args), &body,
-                   &owner, &err) < 0) {
+    if (family_crd(w->a, sides_of(w, w->packages.n), w->packages.n, second_word(s->args), NULL, &made, &err) < 0) {
         buf_fmt(b, "%s\n", err.msg);
         return;
     }
-    const struct json *version = json_get(json_get(&body, S("spec")), S("versions"))->items;
-    json_add(w->a, &out, S("owner"), json_str(owner->version));
+    const struct json *version = json_get(json_get(&made.body, S("spec")), S("versions"))->items;
+    json_add(w->a, &out, S("owner"), json_str(made.owner->version));
     json_add(w->a, &out, S("properties"), *json_dig(version, "schema.openAPIV3Schema.properties"));
     yaml_encode(b, &out);
 }
@@ -506,7 +539,8 @@ static void run(struct case_file *c)
         else if (str_eq(s->name, S("satisfied")))
             read_satisfied(&w, s);
         else if (str_eq(s->name, S("options")))
-            w.options.pass_full_deployment = case_has_arg(s, S("full-deployment"));
+            w.options = (struct plan_options){.pass_full_deployment = case_has_arg(s, S("full-deployment")),
+                                              .namespaced_groups = case_arg(s, S("groups"))};
         else if (str_eq(s->name, S("expect")))
             expect(&w, s);
         else

@@ -89,7 +89,7 @@ SCENARIOS = {
     'up, refused': ([(install(A, '1.0'), {blog(A): OK}), (install(B, '1.0'), {blog(B): OK})],
                     edit(A, '2.0'), {blog(A): 'Blocked'}),
     'up to what is not there': ([(install(A, '1.0'), {blog(A): OK})], edit(A, '9.9'), {blog(A): 'Blocked'}),
-    'refused': ([(install(A, '1.0'), {blog(A): OK})], install(B, '2.0'), {blog(B): 'CRDConflict'}),
+    'refused': ([(install(A, '1.0'), {blog(A): OK})], install(B, '2.0'), {blog(B): 'ApprovalRequired'}),
     'one of two goes': ([(install(A, '1.0'), {blog(A): OK}), (install(B, '1.0'), {blog(B): OK}),
                          (write_blog(A), {})], uninstall(A), {blog(A): None}),
     'the newer of two goes': ([(install(A, '1.0'), {blog(A): OK}), (install(B, '1.1'), {blog(B): OK}),

@@ -141,6 +141,9 @@ secrets *' rules bar
 
 @test "two versions of a namespace stack, in two namespaces" {
     stack_install two wordpress wordpressinc/wordpress:1.1
+    refused ApprovalRequired stackinstall wordpress -n two # the new field has a default, which objects of others would get
+    kubectl annotate stackinstall wordpress -n two \
+        "stacks.crossplane.io/approved=$(look stackinstall wordpress -n two -o 'jsonpath={.status.pendingApproval.id}')"
     installed stackinstall wordpress -n two
     shows 2 parents $CRD
     holds '.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties | has("theme")' crd $CRD

@@ -126,7 +126,7 @@ namespace.crossplane.io/two=true' labels crd $CRD
     local before
     before=$(look crd $CRD -o json | jq -c '[.metadata.resourceVersion, .spec]')
     namespace_install three foo acme/foo:2.0
-    refused CRDConflict pi foo -n three
+    refused ApprovalRequired pi foo -n three
     run -0 message Ready pi foo -n three
     mentions $CRD
     mentions spec.size
@@ -151,7 +151,7 @@ namespace.crossplane.io/two=true' labels crd $CRD
     namespace_install one foo acme/foo:1.0
     installed pi foo -n one
     namespace_install three foo acme/foo:2.0
-    refused CRDConflict pi foo -n three
+    refused ApprovalRequired pi foo -n three
     uninstall pi foo -n one
     installed pi foo -n three
     holds '.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.type == "string"' crd $CRD

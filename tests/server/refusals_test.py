@@ -128,7 +128,7 @@ class Refusals:
         properties['colour'] = {'type': 'string'}
         self.installed('PackageInstall', 'team-b', 'first', self.add(files([narrow]), 'versions', '1.0'))
         for version, body in (('2.0', other), ('3.0', crd('things', GROUP, fields=('size',), versions=('v1',)))):
-            self.refused('CRDConflict', 'things.things.example.org', 'PackageInstall', HOME,
+            self.refused('ApprovalRequired', 'things.things.example.org', 'PackageInstall', HOME,
                          self.add(files([body], version=version), 'versions', version))
         self.removed('PackageInstall', 'team-b', 'first')
 
@@ -306,7 +306,7 @@ class Refusals:
         self.packages.define(MINE)
         self.packages.must('POST', account, {'metadata': {'name': 'second'}})
         self.packages.install('PackageInstall', HOME, 'first', self.add(files([MINE]), 'passing'))
-        self.packages.install('PackageInstall', HOME, 'second', self.add(files([crd('others', GROUP)]), 'passing2'))
+        self.packages.install('PackageInstall', HOME, 'second', self.add(files([crd('others', 'others.example.org')]), 'passing2'))
         for name, reason in (('first', 'CRDConflict'), ('second', 'Conflict')):
             self.packages.wait('PackageInstall', HOME, name, lambda it, reason=reason: condition(it, 'Ready')['reason'] == reason)
         self.packages.undefine(MINE['metadata']['name'])

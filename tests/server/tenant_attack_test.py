@@ -13,7 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from package_work import CRDS, MERGE, RBAC, Packages, condition, crd, files, image, path_of, wait_for  # noqa: E402
+from package_work import CRDS, MERGE, RBAC, Packages, condition, crd, files, image, is_ready, path_of, wait_for  # noqa: E402
 from reeve_server import Server, Tap  # noqa: E402
 
 PI, CPI = 'PackageInstall', 'ClusterPackageInstall'
@@ -37,6 +37,9 @@ class World(Packages):
         """source: registry/repo/name"""
         self.layout.add('%s:%s' % (source, version), image(files(list(definitions), version=version, **more)))
 
+    def reconnect(self):
+        self.connection = self.server.connect(120)
+
     def attack(self, kind, name, package, **spec):
         """mallory installs something in her namespace, as herself."""
         return self.must('POST', path_of(kind, 'mallory'), {
@@ -59,6 +62,10 @@ class World(Packages):
         one = self.must('GET', CRDS + '/' + name)
         keep = {key: value for key, value in one['metadata'].get('labels', {}).items() if key == 'crossplane.io/scope'}
         return copy.deepcopy([one['spec'], keep])
+
+    def type_of(self, name, field):
+        """Of a field of spec in the first version."""
+        return spec_of({'spec': self.definition(name)[0]})['properties'][field]['type']
 
     def leave(self, *installs):
         for kind, namespace, name in installs:
@@ -135,6 +142,208 @@ def a_tag_beside_a_digest_takes_no_version(world):
     world.install(PI, 'team-a', 'pin', GENUINE + '/pin:2.0')
     world.ready(PI, 'team-a', 'pin')
     world.leave((PI, 'team-a', 'pin'), (PI, 'mallory', 'pin'))
+
+
+def two_sources_of_before_keep_working(world):
+    """Installs that have one name from two sources, as the first release allowed it, both go on after a restart."""
+    for source in GENUINE, EVIL:
+        world.package(source + '/legacy', '1.0', crd('legacies', 'legacy.example.org'))
+    for team in 'team-a', 'team-b':
+        world.install(PI, team, 'legacy', GENUINE + '/legacy:1.0')
+        world.ready(PI, team, 'legacy')
+    world.upgrade(PI, 'team-b', 'legacy', EVIL + '/legacy:1.0')
+    world.wait(PI, 'team-b', 'legacy', lambda one: 'is in use by' in condition(one, 'Synced')['message'], 'never NameConflict')
+    world.must('PATCH', path_of(PI, 'team-b', 'legacy') + '/status', {'status': {'installedPackage': EVIL + '/legacy:1.0'}}, MERGE)
+    world.server.stop()
+    world.server.start()
+    world.reconnect()
+    for team in 'team-a', 'team-b':
+        world.wait(PI, team, 'legacy', lambda one: is_ready(one) and condition(one, 'Synced')['status'] == 'True', 'refused')
+    labels = world.must('GET', CRDS + '/legacies.legacy.example.org')['metadata']['labels']
+    assert {'namespace.crossplane.io/team-a', 'namespace.crossplane.io/team-b'} <= set(labels), labels
+    world.leave((PI, 'team-b', 'legacy'), (PI, 'team-a', 'legacy'))
+
+
+# ---- CRDs that tenants share. ----
+
+
+SITES = 'sites.blog.example.org'
+
+
+def hostile_versions():
+    """Versions of the genuine package that change something for others: what, the definition, a word of the message."""
+    dropped, renamed, stored, columns = site(), site(), site(), site()
+    del spec_of(dropped)['properties']['size']['pattern']
+    renamed['spec']['names'].update(shortNames=['po'], categories=['all'])
+    columns['spec']['versions'][0]['additionalPrinterColumns'] = [{'name': 'Age', 'type': 'string', 'jsonPath': '.spec.size'}]
+    stored['spec']['versions'][0]['storage'] = False
+    stored['spec']['versions'].append({**copy.deepcopy(stored['spec']['versions'][0]), 'name': 'v2', 'storage': True})
+    tightened = site()
+    spec_of(tightened)['required'] = ['size']
+    return (('dropped', dropped, 'pattern'), ('tightened', tightened, 'required'), ('renamed', renamed, 'shortNames'),
+            ('stored', stored, 'storage'), ('columns', columns, 'additionalPrinterColumns'),
+            ('injected', site(injected={'type': 'string', 'default': 'gotcha'}), 'injected'),
+            ('typed', site(size={'type': 'integer'}), 'size'))
+
+
+def another_version_changes_what_others_use(world):
+    """Whatever existing objects and clients of others would notice waits for who may update CRDs."""
+    world.package(GENUINE + '/blog', '1.0', site())
+    world.install(PI, 'team-a', 'blog', GENUINE + '/blog:1.0')
+    world.ready(PI, 'team-a', 'blog')
+    before = world.definition(SITES)
+    for number, (name, definition, word) in enumerate(hostile_versions()):
+        version = '1.%d' % (number + 1)
+        world.package(GENUINE + '/blog', version, definition)
+        world.attack(PI, name, '%s/blog:%s' % (GENUINE, version))
+        message = world.refused('mallory', name, 'ApprovalRequired')
+        assert SITES in message and word in message, (name, message)
+        assert world.definition(SITES) == before, name
+        code, answer = world.ask('PATCH', path_of(PI, 'mallory', name), {'metadata': {'annotations': {
+            'packages.crossplane.io/approved': world.get(PI, 'mallory', name)['status']['pendingApproval']['id']}}},
+            {**MERGE, **AS_MALLORY})
+        assert code == 403, (code, answer)
+        world.leave((PI, 'mallory', name))
+    world.leave((PI, 'team-a', 'blog'))
+
+
+def what_adds_and_nothing_more_is_free(world):
+    """A new optional field and a new version are hers to add; both go with her."""
+    more = site(zone={'type': 'string'})
+    more['spec']['versions'].append({**copy.deepcopy(more['spec']['versions'][0]), 'name': 'v2', 'storage': False})
+    world.package(GENUINE + '/blog', '2.0', more)
+    world.package(GENUINE + '/blog', '1.0', site())
+    world.install(PI, 'team-a', 'blog', GENUINE + '/blog:1.0')
+    world.ready(PI, 'team-a', 'blog')
+    before = world.definition(SITES)
+    world.attack(PI, 'blog', GENUINE + '/blog:2.0')
+    world.ready(PI, 'mallory', 'blog')
+    spec = world.definition(SITES)[0]
+    assert [one['name'] for one in spec['versions']] == ['v1alpha1', 'v2'], spec
+    assert 'zone' in spec['versions'][0]['schema']['openAPIV3Schema']['properties']['spec']['properties']
+    world.leave((PI, 'mallory', 'blog'))
+    wait_for('the definition of before', lambda: world.definition(SITES) == before)
+    world.leave((PI, 'team-a', 'blog'))
+
+
+def a_cluster_package_is_extended(world):
+    """Nothing of a CRD of the environment is hers to change, and its scope label stays."""
+    world.package(GENUINE + '/env', '1.0', crd('envs', 'env.example.org'), cluster=True)
+    world.package(GENUINE + '/env', '1.1', crd('envs', 'env.example.org', fields=('size', 'zone')))
+    world.package(GENUINE + '/env', '1.2', crd('envs', 'env.example.org'))
+    world.install(CPI, '', 'env', GENUINE + '/env:1.0')
+    world.ready(CPI, '', 'env')
+    before = world.definition('envs.env.example.org')
+    world.attack(PI, 'env', GENUINE + '/env:1.1')
+    world.refused('mallory', 'env', 'CRDConflict')
+    assert world.definition('envs.env.example.org') == before
+    world.change('env', GENUINE + '/env:1.2')
+    world.ready(PI, 'mallory', 'env')
+    assert world.definition('envs.env.example.org') == before
+    world.leave((PI, 'mallory', 'env'), (CPI, '', 'env'))
+
+
+def her_version_keeps_others_from_an_upgrade(world):
+    """What she added later gives way to who was there first; what both have is for an administrator to decide, and not for her."""
+    world.package(GENUINE + '/blog', '1.0', site())
+    world.package(GENUINE + '/blog', '2.0', site(zone={'type': 'integer'}))
+    world.package(GENUINE + '/blog', '3.0', site(zone={'type': 'string'}))
+    world.package(GENUINE + '/blog', '4.0', site(size={'type': 'integer'}))
+    world.install(PI, 'team-a', 'blog', GENUINE + '/blog:1.0')
+    world.ready(PI, 'team-a', 'blog')
+    world.attack(PI, 'blog', GENUINE + '/blog:3.0')
+    world.ready(PI, 'mallory', 'blog')
+    world.upgrade(PI, 'team-a', 'blog', GENUINE + '/blog:2.0')
+    world.ready(PI, 'team-a', 'blog')
+    wait_for('her field to give way', lambda: world.type_of(SITES, 'zone') == 'integer')
+    message = world.refused('mallory', 'blog', 'Conflict')
+    assert 'spec.zone' in message, message
+    world.upgrade(PI, 'team-a', 'blog', GENUINE + '/blog:4.0')
+    world.wait(PI, 'team-a', 'blog', lambda one: 'pendingApproval' in one['status'], 'never pending')
+    approve(world, 'team-a', 'blog')
+    world.wait(PI, 'team-a', 'blog', lambda one: one['status']['version'] == '4.0' and is_ready(one), 'never 4.0')
+    wait_for('what was approved', lambda: world.type_of(SITES, 'size') == 'integer')
+    world.leave((PI, 'mallory', 'blog'), (PI, 'team-a', 'blog'))
+
+
+def approve(world, namespace, name):
+    """As an administrator does."""
+    pending = world.get(PI, namespace, name)['status']['pendingApproval']
+    world.must('PATCH', path_of(PI, namespace, name), {'metadata': {'annotations': {
+        'packages.crossplane.io/approved': pending['id']}}}, MERGE)
+
+
+# ---- CRDs that an administrator wants to have. ----
+
+
+def her_kinds_in_the_group_of_others(world):
+    """A group that an administrator or another tenant uses is not hers."""
+    world.define(crd('lamps', 'office.example.org'))
+    world.package(EVIL + '/chairs', '1.0', crd('chairs', 'office.example.org'))
+    world.attack(PI, 'chairs', EVIL + '/chairs:1.0')
+    message = world.refused('mallory', 'chairs', 'GroupNotAllowed')
+    assert 'lamps.office.example.org' in message, message
+    assert world.ask('GET', CRDS + '/chairs.office.example.org')[0] == 404
+    world.leave((PI, 'mallory', 'chairs'))
+    world.undefine('lamps.office.example.org')
+
+
+def she_brings_the_crd_first(world):
+    """An administrator's definition is never changed back, and stays when she goes."""
+    world.package(EVIL + '/squat', '1.0', crd('squats', 'squat.example.org'))
+    world.attack(PI, 'squat', EVIL + '/squat:1.0')
+    world.ready(PI, 'mallory', 'squat')
+    path = CRDS + '/squats.squat.example.org'
+    real = world.must('PATCH', path, {'spec': {'names': {'shortNames': ['sq']}}}, MERGE)
+    install = world.wait(PI, 'mallory', 'squat', lambda one: condition(one, 'Synced')['reason'] == 'Conflict', 'never told')
+    assert condition(install, 'Ready')['status'] == 'True', install  # it is still served
+    assert 'squats.squat.example.org' in condition(install, 'Synced')['message'], install
+    assert world.must('GET', path)['spec'] == real['spec']
+    world.server.stop()
+    world.server.start()
+    world.reconnect()
+    world.must('PATCH', path_of(PI, 'mallory', 'squat'), {'metadata': {'labels': {'poke': 'it'}}}, MERGE)
+    world.wait(PI, 'mallory', 'squat', lambda one: condition(one, 'Synced')['reason'] == 'Conflict', 'forgotten')
+    assert world.must('GET', path)['spec'] == real['spec']
+    world.leave((PI, 'mallory', 'squat'))
+    left = world.must('GET', path)
+    assert left['spec'] == real['spec'] and 'packages.crossplane.io/family' not in left['metadata'].get('annotations', {}), left
+    assert not any('crossplane.io' in key for key in left['metadata'].get('labels', {})), left
+    world.undefine('squats.squat.example.org')
+
+
+def an_administrator_replaces_the_crd(world):
+    """The same with a definition that has none of Reeve's marks, and that lacks what her package needs."""
+    world.package(EVIL + '/squat', '1.0', crd('squats', 'squat.example.org'))
+    world.attack(PI, 'squat', EVIL + '/squat:1.0')
+    world.ready(PI, 'mallory', 'squat')
+    path = CRDS + '/squats.squat.example.org'
+    real = crd('squats', 'squat.example.org', fields=())
+    real['metadata']['resourceVersion'] = world.must('GET', path)['metadata']['resourceVersion']
+    spec = world.must('PUT', path, real)['spec']
+    message = world.refused('mallory', 'squat', 'Conflict')
+    assert 'squats.squat.example.org' in message, message
+    left = world.must('GET', path)
+    assert left['spec'] == spec and 'packages.crossplane.io/family' not in left['metadata'].get('annotations', {}), left
+    world.leave((PI, 'mallory', 'squat'))
+    assert world.must('GET', path)['spec'] == spec
+    world.undefine('squats.squat.example.org')
+
+
+def a_crd_is_released(world):
+    """With the annotation it is given up, as it is."""
+    world.package(EVIL + '/squat', '1.0', crd('squats', 'squat.example.org'))
+    world.attack(PI, 'squat', EVIL + '/squat:1.0')
+    world.ready(PI, 'mallory', 'squat')
+    path = CRDS + '/squats.squat.example.org'
+    before = world.must('GET', path)['spec']
+    world.must('PATCH', path, {'metadata': {'annotations': {'packages.crossplane.io/release': 'true'}}}, MERGE)
+    wait_for('marks to go', lambda: 'packages.crossplane.io/family' not in world.must('GET', path)['metadata']['annotations'])
+    install = world.wait(PI, 'mallory', 'squat', lambda one: condition(one, 'Synced')['reason'] == 'Conflict', 'never told')
+    assert condition(install, 'Ready')['status'] == 'True', install
+    world.leave((PI, 'mallory', 'squat'))
+    assert world.must('GET', path)['spec'] == before
+    world.undefine('squats.squat.example.org')
 
 
 # ---- Access beyond the namespace. ----
@@ -238,7 +447,9 @@ def a_bound_account_is_occupied(world):
 
 
 TESTS = (the_name_of_another_tenants_package_is_taken, the_name_of_a_cluster_package_is_taken, a_local_name_is_not_that_of_a_registry,
-         a_tag_beside_a_digest_takes_no_version,
+         a_tag_beside_a_digest_takes_no_version, two_sources_of_before_keep_working, another_version_changes_what_others_use, what_adds_and_nothing_more_is_free,
+         a_cluster_package_is_extended, her_version_keeps_others_from_an_upgrade, her_kinds_in_the_group_of_others, she_brings_the_crd_first,
+         an_administrator_replaces_the_crd, a_crd_is_released,
          a_dependency_brings_cluster_wide_access, a_system_controller_is_impersonated, a_bound_account_is_occupied)
 
 

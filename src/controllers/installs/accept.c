@@ -92,8 +92,6 @@ void accept_check_place(struct visit *v, struct findings *findings)
 
 /* ---- Beside others of its family. ---- */
 
-typedef VEC(const struct package *) packages;
-
 /* The same image by another name is another package: roles are named after it. */
 static bool is_one(const struct package *p, const struct package *q)
 {
@@ -175,6 +173,11 @@ static bool is_held(struct visit *v, str label, const struct package *p)
     return false;
 }
 
+static str accepted_approval(const struct visit *v)
+{
+    return v->report->crds_approved.n ? v->report->crds_approved : holding_approved(&v->install);
+}
+
 /* From now on others have to get along with it. Without a record nothing is shared yet. */
 static void reserve(struct visit *v, str label, const struct package *p)
 {
@@ -186,25 +189,49 @@ static void reserve(struct visit *v, str label, const struct package *p)
                            .place = v->asked.namespace,
                            .record = h ? h->record : (str){0},
                            .label = label,
+                           .since = holding_since(v->a, &v->install),
+                           .approved = accepted_approval(v),
                            .now = p,
                            .old = old_of(h, p),
                            .is_reserved = true};
     holding_put(v->s, &next);
 }
 
-static void add_other(struct visit *v, packages *others, const struct package *p)
+/* What the family has: what others have, and what this install itself has. */
+struct family_state {
+    VEC(struct family_side) others; /* with references */
+    const struct package *own;      /* with a reference; or NULL */
+};
+
+/* One side for all that have the same package, ranked by the first of them. */
+static void add_side(struct visit *v, struct family_state *state, const struct holding *h, const struct package *p,
+                     bool is_old)
 {
-    vec_each(others, known)
+    struct family_side side = {.package = p,
+                               .install = str_dup(v->a, h->uid),
+                               .since = str_dup(v->a, h->since),
+                               .approved = is_old ? (str){0} : str_dup(v->a, h->approved),
+                               .is_cluster = h->lane->is_cluster,
+                               .is_old = is_old};
+    vec_each(&state->others, known)
     {
-        if (*known == p)
-            return;
+        if (known->package != p || known->is_cluster != side.is_cluster)
+            continue;
+        known->install = (str){0};
+        known->is_old &= is_old;
+        if (str_cmp(side.approved, known->approved) > 0 ||
+            (str_eq(side.approved, known->approved) && str_cmp(side.since, known->since) < 0)) {
+            known->since = side.since;
+            known->approved = side.approved;
+        }
+        return;
     }
-    *vec_push(v->a, others) = package_ref(p);
+    (void)package_ref(p);
+    *vec_push(v->a, &state->others) = side;
 }
 
-/* References to what the family has: what others have, and what this install itself has, because both serve until an upgrade is
- * over. False: somebody is deciding or has not been visited yet. */
-static bool begin(struct visit *v, str label, packages *others, str *ret_waits_for)
+/* References to what the family has. False: somebody is deciding or has not been visited yet. */
+static bool begin(struct visit *v, str label, struct family_state *state, str *ret_waits_for)
 {
     size_t at = 0;
     str key;
@@ -216,25 +243,90 @@ static bool begin(struct visit *v, str label, packages *others, str *ret_waits_f
         return false;
     while (map_next(&v->s->holdings, &at, &key, &value)) {
         const struct holding *h = value;
+        bool is_self = str_eq(h->uid, object_uid(&v->install));
+        const struct package *now = is_self && h->is_reserved ? h->old : h->now;
         if (h->is_leaving || !str_eq(h->label, label))
             continue;
-        bool is_given_up = h->is_reserved && str_eq(h->uid, object_uid(&v->install));
-        if (h->now && !is_given_up)
-            add_other(v, others, h->now);
-        if (h->old && str_eq(plan_family_label(v->a, h->old->family), label))
-            add_other(v, others, h->old);
+        if (is_self && now)
+            state->own = package_ref(now);
+        if (!is_self && now)
+            add_side(v, state, h, now, false);
+        if (!is_self && h->old && str_eq(plan_family_label(v->a, h->old->family), label))
+            add_side(v, state, h, h->old, true);
     }
     map_set(&v->s->deciding, label, v);
     return true;
 }
 
-static void end(struct visit *v, str label, packages *others)
+static void end(struct visit *v, str label, struct family_state *state)
 {
     map_del(&v->s->deciding, label);
-    vec_each(others, p)
+    vec_each(&state->others, side)
     {
-        package_unref(*p);
+        package_unref(side->package);
     }
+    package_unref(state->own);
+}
+
+static int read_live_crd(void *ctx, struct arena *a, str name, struct family_live *ret, struct err *err)
+{
+    const struct visit *v = ctx;
+    return shares_read_live(v->r->client, a, name, ret, err);
+}
+
+static void add_need(struct visit *v, const struct family_need *need)
+{
+    str *texts = ARENA_ARRAY(v->a, str, 4);
+    texts[0] = S("update");
+    texts[1] = S("apiextensions.k8s.io");
+    texts[2] = S("customresourcedefinitions");
+    texts[3] = need->crd;
+    struct rule *rule = ARENA_NEW(v->a, struct rule);
+    *rule = (struct rule){.verbs = {&texts[0], 1},
+                          .api_groups = {&texts[1], 1},
+                          .resources = {&texts[2], 1},
+                          .resource_names = {&texts[3], 1}};
+    needs_add(v, (struct rules){rule, 1}, "%.*s", STR(need->text));
+    v->needs.p[v->needs.n - 1].is_for_others = true;
+}
+
+/* Identities first, then CRDs: what has to be approved becomes a need. Its definitions count first if that is given. */
+static int check_family(struct visit *v, const struct package *p, const struct family_state *state,
+                        struct findings *findings, struct err *err)
+{
+    struct family_answer answer;
+    struct family_question question = {.candidate = p,
+                                       .self = {.package = state->own,
+                                                .install = object_uid(&v->install),
+                                                .since = holding_since(v->a, &v->install),
+                                                .approved = holding_approved(&v->install),
+                                                .is_cluster = v->lane->is_cluster},
+                                       .others = state->others.p,
+                                       .n_others = state->others.n,
+                                       .ctx = v,
+                                       .live = read_live_crd};
+    vec_each(&state->others, side)
+    {
+        family_check_identity(p, side->package, findings);
+    }
+    if (state->own)
+        family_check_identity(p, state->own, findings);
+    if (findings->list.n)
+        return 0;
+    int code = family_check_crds(v->a, &question, &answer, findings, err);
+    if (code < 0)
+        return code;
+    vec_each(&answer.needs, need)
+    {
+        add_need(v, need);
+    }
+    if (answer.is_first || answer.needs.n) {
+        struct buf now = {.arena = v->a};
+        int64_t ns = v->s->clock.wall_ns(v->s->clock.ctx);
+        time_format(&now, ns / INT64_C(1000000000), (uint32_t)(ns % INT64_C(1000000000)), 6);
+        v->report->crds_approved = buf_str(&now);
+    }
+    return 0;
 }
 
 static int need_finalizer(struct visit *v, struct err *err)
@@ -275,7 +367,7 @@ static void say(struct visit *v, const struct package *p, const struct json *rec
     r->version = p->version;
     r->record = *record;
     if (installed.n && !(str_eq(digest, p->digest) && str_eq(json_get_text(was, S("version")), p->version) &&
-                         str_eq(rival_family(v->a, installed), p->family))) {
+                         str_eq(rival_source(v->a, installed), p->source))) {
         r->old_package = installed;
         r->old_digest = digest;
     } else {
@@ -294,6 +386,8 @@ static void take(struct visit *v, const struct holding *h, const struct package 
     ret->wanted = h->wanted ? h->wanted : p->n_crds;
     ret->established = h->established;
     ret->problem = str_dup(v->a, h->problem);
+    ret->conflict = str_dup(v->a, h->conflict);
+    ret->is_lacking = h->is_lacking;
 }
 
 static bool is_same(const struct holding *h, const struct package *p, const struct json *record)
@@ -337,6 +431,8 @@ static int hold(struct visit *v, const struct package *p, const struct plan *pla
                                .place = v->asked.namespace,
                                .record = object_uid(&ret->record),
                                .label = label,
+                               .since = holding_since(v->a, &v->install),
+                               .approved = accepted_approval(v),
                                .now = p,
                                .old = old_of(h, p),
                                .written = object_rv(&v->install)};
@@ -366,7 +462,7 @@ static int check_approval(struct visit *v, const struct package *p, struct findi
 static int decide(struct visit *v, const struct package *p, str label, struct findings *findings, bool *ret,
                   struct err *err)
 {
-    packages others = {0};
+    struct family_state state = {0};
     str waits_for = {0};
     *ret = false;
     check_name(v, p, label, findings);
@@ -375,7 +471,7 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
         return 0;
     bool is_new = !is_held(v, label, p);
     if (is_new) {
-        if (!begin(v, label, &others, &waits_for)) {
+        if (!begin(v, label, &state, &waits_for)) {
             v->r->again_ns = (waits_for.n ? 500 : 20) * millisecond;
             if (waits_for.n && !condition_is(&v->install, S("Installed"), S("True")))
                 status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForOthers"),
@@ -384,16 +480,18 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
         }
     }
     installs_unlock(v->s);
-    int code = is_new ? family_check(v->a, p, others.p, others.n, findings, err) : 0;
+    int code = is_new && !v->is_kept ? check_family(v, p, &state, findings, err) : 0;
     if (code == 0 && !findings->list.n)
         code = check_approval(v, p, findings, err);
     installs_lock(v->s);
     if (is_new)
-        end(v, label, &others);
+        end(v, label, &state);
     else
         check_accepted(v, p, label, findings); /* again: the lock was released */
-    if (code < 0 || findings->list.n)
+    if (code < 0 || findings->list.n) {
+        v->report->crds_approved = (str){0};
         return code;
+    }
     if (!is_new && !is_held(v, label, p)) {
         v->r->again_ns = 20 * millisecond; /* who held it has left meanwhile */
         return 0;

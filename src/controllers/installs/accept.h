@@ -14,6 +14,8 @@ struct accepted {
     bool is_in_force;
     size_t wanted, established;
     str problem;
+    str conflict; /* see struct holding */
+    bool is_lacking;
 };
 
 /* One install of a package in one place. */

@@ -117,7 +117,8 @@ void crd_table_free(struct crd_table *t)
 
 /* ---- What is kept of a CRD. ---- */
 
-static const char *const kept_annotations[] = {ANNOTATION_FAMILY, ANNOTATION_SOURCE, ANNOTATION_APPLIED};
+static const char *const kept_annotations[] = {ANNOTATION_FAMILY,   ANNOTATION_SOURCE,  ANNOTATION_APPLIED,
+                                               ANNOTATION_APPROVED, ANNOTATION_RELEASE, ANNOTATION_SPEC};
 enum { KEPT_ANNOTATIONS = sizeof kept_annotations / sizeof *kept_annotations };
 
 static struct json keep_fields(struct arena *a, const struct json *from, const char *const *fields, size_t n)

@@ -68,7 +68,7 @@ static struct plan_grants grants_of(struct visit *v, const struct package *p)
     struct plan plan = {0};
     struct plan_facts facts = accept_facts(v->s);
     if (p)
-        plan_make(v->a, &(struct plan_args){p, &v->asked, &facts, v->s->options}, &plan);
+        plan_make(v->a, &(struct plan_args){p, &v->asked, &facts, v->s->options, true}, &plan);
     return (struct plan_grants){plan.grants, plan.n_grants};
 }
 

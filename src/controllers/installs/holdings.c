@@ -6,6 +6,17 @@
 
 #include <stdlib.h>
 
+str holding_since(struct arena *a, const struct json *install)
+{
+    return str_fmt(a, "%.*s %.*s", STR(json_get_text(object_meta(install), S("creationTimestamp"))),
+                   STR(object_uid(install)));
+}
+
+str holding_approved(const struct json *install)
+{
+    return json_text(json_dig(install, "status.crds.approvedAt"));
+}
+
 struct holding *holding_get(struct installs *s, str uid)
 {
     return map_get(&s->holdings, uid);
@@ -27,8 +38,8 @@ struct holding *holding_put(struct installs *s, const struct holding *h)
     *copy = *h;
     copy->arena = (struct arena){0};
     arena_begin(&copy->arena, 256);
-    str *texts[] = {&copy->uid,    &copy->namespace, &copy->name,   &copy->place,
-                    &copy->record, &copy->label,     &copy->problem};
+    str *texts[] = {&copy->uid,   &copy->namespace, &copy->name,  &copy->place,    &copy->record,
+                    &copy->label, &copy->problem,   &copy->since, &copy->approved, &copy->conflict};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i] = str_dup(&copy->arena, *texts[i]);
     holding_set_written(copy, h->written);
@@ -74,6 +85,12 @@ void holding_set_problem(struct holding *h, str text)
 {
     if (!str_eq(h->problem, text))
         h->problem = str_dup(&h->arena, text);
+}
+
+void holding_set_conflict(struct holding *h, str text)
+{
+    if (!str_eq(h->conflict, text))
+        h->conflict = str_dup(&h->arena, text);
 }
 
 /* Versions come and go while a holding stays: they have a place of their own. */

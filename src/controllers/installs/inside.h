@@ -12,6 +12,7 @@
 #include "controllers/installs/crd_table.h"
 #include "controllers/policy.h"
 #include "oci/fetch.h"
+#include "package/family.h"
 #include "package/plan.h"
 
 #include <pthread.h>
@@ -49,6 +50,8 @@ struct holding {
     str place;                 /* namespace of its controller */
     str record;                /* uid; empty: it has only a reservation */
     str label;                 /* of its family */
+    str since;                 /* when the install was created, then its uid */
+    str approved;              /* when a change of shared CRDs was last approved for it; empty: never */
     const struct package *now; /* counted */
     const struct package *old; /* while an upgrade is under way; or NULL */
     bool is_reserved;          /* now was accepted, but is not written down yet: nothing of it is shared */
@@ -61,6 +64,8 @@ struct holding {
     size_t wanted, established;
     int64_t unobserved_ns; /* since when its Deployment is there and no controller has observed it; 0: not so */
     str problem;           /* why not, if so */
+    str conflict;          /* CRDs that somebody else changed, or that serve others; empty: none */
+    bool is_lacking;       /* they lack something that it needs */
     str written; /* resourceVersion of the install after our last write: a cache that is older is not worth looking at */
     char version[32]; /* where written stands */
 };
@@ -163,6 +168,11 @@ bool holding_is_in_time(const struct lane *lane, const struct json *install);
 void holding_drop(struct installs *s, str uid);
 void holdings_free_all(struct installs *s);
 void holding_set_problem(struct holding *h, str text);
+void holding_set_conflict(struct holding *h, str text);
+/* Who was there first, in the order of these texts. */
+str holding_since(struct arena *a, const struct json *install);
+/* When a change of shared CRDs was last approved for an install, as its status says. */
+str holding_approved(const struct json *install);
 void holding_set_written(struct holding *h, str version);
 /* Loop thread: an install object was seen. */
 void awaited_see(struct installs *s, const struct lane *lane, const struct json *install);
@@ -183,6 +193,7 @@ struct status_report;
 struct need {
     str text;
     struct rules access;
+    bool is_for_others; /* it changes what others use: a user says so explicitly, whoever asked for the install */
 };
 
 struct visit {
@@ -287,14 +298,16 @@ void shares_free_memos(struct installs *s);
 
 struct share_crd {
     str name;
-    const struct package *owner; /* whose annotations are shown */
-    const struct package_crd *crd;
     const struct dialect *dialect;
-    const struct package *const *packages; /* all that have it */
-    size_t n_packages;
+    const struct family_side *sides; /* all that have it; those that are being replaced come last */
+    size_t n_sides;
     struct plan_sharers sharers;
 };
 
+/* What the server has of a CRD, and who wrote it. */
+int shares_read_live(struct client *c, struct arena *a, str name, struct family_live *ret, struct err *err);
+/* What is wrong with the CRDs of a package of this family since they were last written; empty: nothing. */
+str shares_conflict(struct installs *s, struct arena *a, str label, const struct package *p, bool *ret_is_lacking);
 /* Writes those that differ. */
 int shares_write_crds(struct installs *s, struct reconcile *r, str label, const struct share_crd *list, size_t n,
                       struct err *err);

@@ -291,6 +291,7 @@ static int add(const struct controller_env *env, struct err *err)
     s->is_embedded = env->is_embedded;
     s->fetcher = env->fetcher;
     s->options.pass_full_deployment = env->pass_full_deployment;
+    s->options.namespaced_groups = env->namespaced_groups;
     s->allows_cluster_dependencies = env->allows_cluster_dependencies;
     s->crds = crd_table_new();
     s->recorder = recorder_new(&(struct recorder_options){env->loop, env->client, env->clock, S("reeve-packages")});

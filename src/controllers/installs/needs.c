@@ -17,7 +17,7 @@ void needs_add(struct visit *v, struct rules access, const char *format, ...)
     va_start(args, format);
     buf_vfmt(&text, format, args);
     va_end(args);
-    *vec_push(v->a, &v->needs) = (struct need){buf_str(&text), access};
+    *vec_push(v->a, &v->needs) = (struct need){.text = buf_str(&text), .access = access};
 }
 
 /* Accounts in these are named in bindings of Kubernetes, now or in a later version. */
@@ -191,6 +191,16 @@ static bool read_requester(struct visit *v, struct access_subject *ret)
     return v->s->is_embedded && access_subject_read(v->a, object_annotation(&v->install, annotation), ret);
 }
 
+static bool changes_others(const struct visit *v)
+{
+    vec_each(&v->needs, need)
+    {
+        if (need->is_for_others)
+            return true;
+    }
+    return false;
+}
+
 static int decide_anew(struct visit *v, const struct package *p, const struct access_demands *d, bool *ret,
                        str *ret_why, struct err *err)
 {
@@ -208,7 +218,8 @@ static int decide_anew(struct visit *v, const struct package *p, const struct ac
             await(v, access, id, str_fmt(v->a, "and its approval is not accepted: %.*s", STR(problem)), ret_why);
         return 0;
     }
-    bool is_known = read_requester(v, &who);
+    bool is_for_others = changes_others(v);
+    bool is_known = !is_for_others && read_requester(v, &who);
     int code = is_known ? access_find_missing(v->r->client, v->a, &who, d->list.p, d->list.n, &missing, err) : 0;
     if (code < 0)
         return code;
@@ -220,6 +231,8 @@ static int decide_anew(struct visit *v, const struct package *p, const struct ac
               str_fmt(v->a, "which takes access that user \"%.*s\" does not hold (%.*s)", STR(who.name),
                       STR(access_describe(v->a, missing))),
               ret_why);
+    else if (is_for_others)
+        await(v, access, id, S("for all who use it"), ret_why);
     else
         await(v, access, id, S("and it is not known which user asked for it"), ret_why);
     return 0;

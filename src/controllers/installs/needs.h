@@ -10,7 +10,7 @@
  *   no needs ───────────────────────────────────────────────────────────────────────────► given
  *   decided for this generation and image, and needs no more than then ─────────────────► given   (status.approval)
  *   annotation GROUP/approved is the id of just these needs ────────────────────────────► given   (guarded by admission)
- *   the server recorded who asked (reeve up only), and that user holds all of the access ► given
+ *   the server recorded who asked (reeve up only), and that user holds all of the access ► given   (unless it changes what others use)
  *   else ───────────────────────────────────────────────────────────────────────────────► awaited (status.pendingApproval)
  *
  * The id is "GENERATION-HASH": another generation, image or access is another id, so an approval never covers more than what its

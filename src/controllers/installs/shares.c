@@ -26,16 +26,19 @@ void shares_enqueue(struct installs *s, str label)
 
 /* A holding as it was when the work began; texts and packages are the work's own. */
 struct part {
-    str uid, record, place;
+    str uid, record, place, since, approved;
     const struct lane *lane;
     const struct package *now, *old;
     bool is_leaving, is_reserved;
+    str conflict; /* of its CRDs, once they are written */
+    bool is_lacking;
 };
 
 /* A version, and who uses it. */
 struct edition {
     const struct package *package;
     const struct lane *lane;
+    struct family_side side;
     VEC(str) namespaces;
     VEC(str) records;
 };
@@ -57,6 +60,8 @@ static void take(struct work *w, const struct holding *h)
     *vec_push(w->a, &w->parts) = (struct part){.uid = str_dup(w->a, h->uid),
                                                .record = str_dup(w->a, h->record),
                                                .place = str_dup(w->a, h->place),
+                                               .since = str_dup(w->a, h->since),
+                                               .approved = str_dup(w->a, h->approved),
                                                .lane = h->lane,
                                                .now = h->now ? package_ref(h->now) : NULL,
                                                .old = h->old ? package_ref(h->old) : NULL,
@@ -116,11 +121,36 @@ static struct edition *edition_of(struct work *w, const struct part *part, const
     return &w->editions.p[w->editions.n - 1];
 }
 
-static void use(struct work *w, const struct part *part, const struct package *p)
+/* An edition counts as the first of its installs does. */
+static void rank_edition(struct edition *e, const struct part *part, bool is_old)
+{
+    struct family_side side = {.package = e->package,
+                               .install = part->uid,
+                               .since = part->since,
+                               .approved = is_old ? (str){0} : part->approved,
+                               .is_cluster = part->lane->is_cluster,
+                               .is_old = is_old};
+    if (!e->side.package) {
+        e->side = side;
+        return;
+    }
+    int order = str_cmp(e->side.approved, side.approved);
+    if (!str_eq(e->side.install, side.install))
+        side.install = (str){0};
+    side.is_old &= e->side.is_old;
+    if (order > 0 || (order == 0 && str_cmp(e->side.since, side.since) < 0)) {
+        side.since = e->side.since;
+        side.approved = e->side.approved;
+    }
+    e->side = side;
+}
+
+static void use(struct work *w, const struct part *part, const struct package *p, bool is_old)
 {
     if (!has_family(w->a, p, w->label))
         return;
     struct edition *e = edition_of(w, part, p);
+    rank_edition(e, part, is_old);
     if (!part->lane->is_cluster && (e->namespaces.n == 0 || !str_eq(e->namespaces.p[e->namespaces.n - 1], part->place)))
         *vec_push(w->a, &e->namespaces) = part->place;
     *vec_push(w->a, &e->records) = part->record;
@@ -129,7 +159,9 @@ static void use(struct work *w, const struct part *part, const struct package *p
 static int by_version(const void *x, const void *y)
 {
     const struct edition *l = x, *r = y;
-    int c = str_cmp(l->package->version, r->package->version);
+    int c = (int)l->side.is_old - (int)r->side.is_old; /* what is being replaced comes last */
+    if (c == 0)
+        c = str_cmp(l->package->version, r->package->version);
     return c ? c : str_cmp(l->package->digest, r->package->digest);
 }
 
@@ -140,9 +172,9 @@ static void sort_out(struct work *w)
         if (part->is_leaving)
             continue;
         if (!part->is_reserved)
-            use(w, part, part->now);
+            use(w, part, part->now, false);
         if (part->old)
-            use(w, part, part->old);
+            use(w, part, part->old, part->now && !part->is_reserved);
     }
     if (w->editions.n)
         qsort(w->editions.p, w->editions.n, sizeof *w->editions.p, by_version);
@@ -171,7 +203,7 @@ static void want_roles(struct work *w, const struct edition *e, objects *wants)
 {
     struct plan_facts facts = crd_table_facts(w->s->crds);
     struct plan_install install = {.dialect = e->lane->dialect, .is_cluster = e->lane->is_cluster};
-    struct plan_args args = {e->package, &install, &facts, w->s->options};
+    struct plan_args args = {.package = e->package, .install = &install, .facts = &facts, .options = w->s->options};
     struct plan_sharers sharers = sharers_of(e);
     const struct json *roles;
     size_t n = plan_roles(w->a, &args, &sharers, &roles);
@@ -242,22 +274,19 @@ static struct share_crd *crd_of(struct work *w, struct map *known, const struct 
     return &w->crds.p[w->crds.n - 1];
 }
 
-/* All that have it take part, the highest version shows its annotations. */
-static void share(struct work *w, struct share_crd *c, const struct edition *e, const struct package_crd *crd)
+/* All that have it take part. */
+static void share(struct work *w, struct share_crd *c, const struct edition *e)
 {
-    const struct package **packages = ARENA_ARRAY(w->a, const struct package *, c->n_packages + 1);
-    bool is_known = false;
-    for (size_t i = 0; i < c->n_packages; i++) {
-        packages[i] = c->packages[i];
-        is_known |= str_eq(packages[i]->digest, e->package->digest);
+    if (c->n_sides == 0) { /* the usual case */
+        c->sides = &e->side;
+        c->n_sides = 1;
+    } else {
+        struct family_side *sides = ARENA_ARRAY(w->a, struct family_side, c->n_sides + 1);
+        for (size_t i = 0; i < c->n_sides; i++)
+            sides[i] = c->sides[i];
+        sides[c->n_sides++] = e->side;
+        c->sides = sides;
     }
-    if (!is_known) {
-        packages[c->n_packages] = e->package;
-        c->packages = packages;
-        c->n_packages++;
-    }
-    c->owner = e->package;
-    c->crd = crd;
     if (e->lane->dialect->has_personas)
         c->dialect = e->lane->dialect;
     if (c->sharers.n_records == 0) { /* the usual case: one edition; its lists serve all its CRDs */
@@ -293,7 +322,7 @@ static void collect_crds(struct work *w)
     {
         for (size_t i = 0; i < e->package->n_crds; i++) {
             const struct package_crd *crd = &e->package->crds[i];
-            share(w, crd_of(w, &known, e, crd), e, crd);
+            share(w, crd_of(w, &known, e, crd), e);
         }
     }
     map_done(&known);
@@ -338,13 +367,14 @@ static bool count(const struct map *established, const struct package *p, size_t
     return *ret == p->n_crds;
 }
 
+/* By name: one that an administrator has taken over is not of the family any more, and is served all the same. */
 static void find_established(struct work *w, struct map *ret)
 {
-    const struct crd_row *rows;
-    size_t n = crd_table_of_family(w->s->crds, w->a, w->label, &rows);
-    for (size_t i = 0; i < n; i++) {
-        if (rows[i].is_established && !rows[i].crd.is_deleting)
-            map_set(ret, rows[i].crd.name, (void *)&rows[i]);
+    vec_each(&w->crds, c)
+    {
+        struct crd_row row;
+        if (crd_table_get(w->s->crds, w->a, c->name, &row) && row.is_established && !row.crd.is_deleting)
+            map_set(ret, c->name, c);
     }
 }
 
@@ -362,10 +392,13 @@ static bool tell_one(struct work *w, const struct part *part, struct map *establ
     }
     if (!str_eq(h->label, w->label))
         return false; /* only its old version is of this family */
+    bool is_other = !str_eq(h->conflict, part->conflict) || h->is_lacking != part->is_lacking;
+    holding_set_conflict(h, part->conflict);
+    h->is_lacking = part->is_lacking;
     h->is_shared = problem[0] == 0;
     h->wanted = h->now->n_crds;
     h->is_in_force = count(established, h->now, &h->established) && h->is_shared;
-    return h->is_shared != before.is_shared || h->is_in_force != before.is_in_force ||
+    return is_other || h->is_shared != before.is_shared || h->is_in_force != before.is_in_force ||
            (h->established != before.established && !h->is_in_force) || problem[0];
 }
 
@@ -375,6 +408,8 @@ static void tell(struct work *w, const char *problem)
     find_established(w, &established);
     vec_each(&w->parts, part)
     {
+        if (part->now && !part->is_leaving)
+            part->conflict = shares_conflict(w->s, w->a, w->label, part->now, &part->is_lacking);
         installs_lock(w->s);
         bool is_news = tell_one(w, part, &established, problem);
         struct holding *h = holding_get(w->s, part->uid);

@@ -3,8 +3,13 @@
  * without reading it: its annotation says what it was made of, and the uid, generation and labels that it had after our last look are remembered.
  *
  *   signature (hashes of all bodies, who shares it) = annotation?  ─ no ──┐
- *   uid, generation, labels as remembered?  ─ no ─► read it: the same? ─ no ─► write
- *                                                               └─ yes ─► remember */
+ *   uid, generation, labels as remembered?  ─ no ─► read it: ours? ─ yes ─► the same? ─ no ─► write
+ *                                                      │                       └─ yes ─► remember
+ *                                                      └─ no ─► its definition stays; installs report Conflict
+ *
+ * A CRD is ours while its definition is the one that was written last, which an annotation has the digest of. Whoever may update
+ * CRDs and changes it takes it over: the definition is never changed back, and the CRD is not deleted with its installs. With the
+ * annotation ANNOTATION_RELEASE all marks are taken off it, too. */
 #include "controllers/installs/inside.h"
 #include "object/object.h"
 #include "oci/digest.h"
@@ -20,9 +25,24 @@ static const struct client_resource crds =
 
 /* ---- What is remembered. ---- */
 
+enum crd_standing {
+    CRD_OURS,
+    CRD_FOREIGN,  /* somebody else changed the definition */
+    CRD_RELEASED, /* it is to be given up, or bears none of our marks */
+};
+
+/* Installs whose package needs something that the CRD lacks. */
+struct lack {
+    str digest; /* of the package */
+    str text;
+};
+
 struct seen {
     struct arena arena;
     str name, uid, applied;
+    str spec; /* digest of its definition */
+    enum crd_standing standing;
+    VEC(struct lack) lacks;
     int64_t generation;
     uint64_t marks;
 };
@@ -72,7 +92,17 @@ void shares_free_memos(struct installs *s)
     map_done(&s->memos);
 }
 
-static void remember(struct memo *m, const struct json *crd)
+struct job {
+    const struct share_crd *crd;
+    str signature;
+    struct json want;
+    struct json live; /* null: there is none */
+    bool is_there;
+    enum crd_standing standing;
+    const str *missing; /* of each side */
+};
+
+static void remember(struct memo *m, const struct job *job, const struct json *crd)
 {
     struct seen *n = calloc(1, sizeof *n);
     if (!n)
@@ -80,14 +110,45 @@ static void remember(struct memo *m, const struct json *crd)
     arena_begin(&n->arena, 256);
     struct arena scratch ARENA_SCOPE = {0};
     struct crd_row row = crd_row_of(&scratch, crd);
-    *n = (struct seen){.arena = n->arena, .generation = row.generation, .marks = row.marks};
+    *n = (struct seen){.arena = n->arena, .generation = row.generation, .marks = row.marks, .standing = job->standing};
     n->name = str_dup(&n->arena, row.crd.name);
     n->uid = str_dup(&n->arena, row.uid);
-    n->applied = str_dup(&n->arena, row.applied);
+    n->applied = str_dup(&n->arena, job->standing == CRD_RELEASED ? job->signature : row.applied);
+    n->spec = crd_spec_digest(&n->arena, crd);
+    for (size_t i = 0; i < job->crd->n_sides; i++) {
+        if (job->missing && job->missing[i].n)
+            *vec_push(&n->arena, &n->lacks) = (struct lack){str_dup(&n->arena, job->crd->sides[i].package->digest),
+                                                            str_dup(&n->arena, job->missing[i])};
+    }
     struct seen *before = map_del(&m->seen, n->name);
     map_set(&m->seen, n->name, n);
     if (before)
         seen_free(before);
+}
+
+str shares_conflict(struct installs *s, struct arena *a, str label, const struct package *p, bool *ret_is_lacking)
+{
+    const struct memo *m = memo_of(s, label);
+    struct findings found = {.arena = a};
+    *ret_is_lacking = false;
+    for (size_t i = 0; i < p->n_crds; i++) {
+        const struct seen *n = map_get(&m->seen, p->crds[i].info.name);
+        if (!n)
+            continue;
+        if (n->standing == CRD_FOREIGN)
+            findings_add(&found, S("Conflict"), "CRD %.*s was changed by another client, and is left as it is",
+                         STR(n->name));
+        if (n->standing == CRD_RELEASED)
+            findings_add(&found, S("Conflict"), "CRD %.*s is not managed by this package any more", STR(n->name));
+        vec_each(&n->lacks, lack)
+        {
+            if (!str_eq(lack->digest, p->digest))
+                continue;
+            findings_add(&found, S("Conflict"), "%.*s", STR(lack->text));
+            *ret_is_lacking = true;
+        }
+    }
+    return found.list.n ? findings_text(a, &found) : (str){0};
 }
 
 /* ---- What it should be. ---- */
@@ -96,9 +157,11 @@ static void remember(struct memo *m, const struct json *crd)
 static str signature(struct arena *a, const struct share_crd *c)
 {
     struct buf b = {.arena = a};
-    for (size_t i = 0; i < c->n_packages; i++) {
-        const struct package_crd *crd = package_find_crd(c->packages[i], c->name);
-        buf_fmt(&b, "%.*s %.*s %.*s\n", STR(crd->hash), STR(c->packages[i]->version), STR(c->packages[i]->digest));
+    for (size_t i = 0; i < c->n_sides; i++) {
+        const struct family_side *side = &c->sides[i];
+        const struct package_crd *crd = package_find_crd(side->package, c->name);
+        buf_fmt(&b, "%.*s %.*s %.*s %.*s %d\n", STR(crd->hash), STR(side->package->version), STR(side->package->digest),
+                STR(side->approved), side->is_old);
     }
     for (size_t i = 0; i < c->sharers.n_namespaces; i++)
         buf_fmt(&b, "n %.*s\n", STR(c->sharers.namespaces[i]));
@@ -114,35 +177,95 @@ static str signature(struct arena *a, const struct share_crd *c)
     return str_upto(oci_digest_hex(a, &d), 32);
 }
 
-struct job {
-    const struct share_crd *crd;
-    str signature;
-    struct json want;
-    struct json live; /* null: there is none */
-    bool is_there;
-};
-
 static bool is_done(struct memo *m, const struct job *job, const struct crd_row *row)
 {
     const struct seen *n = map_get(&m->seen, job->crd->name);
-    return n && str_eq(row->applied, job->signature) && str_eq(n->applied, job->signature) &&
-           str_eq(n->uid, row->uid) && n->generation == row->generation && n->marks == row->marks;
+    bool is_applied = n && str_eq(n->applied, job->signature) &&
+                      (n->standing == CRD_RELEASED || str_eq(row->applied, job->signature));
+    return is_applied && str_eq(n->uid, row->uid) && n->generation == row->generation && n->marks == row->marks;
 }
 
-static int render(struct job *job, struct arena *a, struct err *err)
+/* ---- Whose it is. ---- */
+
+static bool is_released(const struct json *live)
 {
-    const struct share_crd *c = job->crd;
-    struct json body;
-    const struct package *owner;
-    int code = family_crd(a, c->packages, c->n_packages, c->name, &body, &owner, err);
+    return str_eq(object_annotation(live, S(ANNOTATION_RELEASE)), S("true"));
+}
+
+/* The definition is not the one that was written last. CRDs of the first release have no digest: they are as they were written. */
+static bool is_changed(struct arena *a, const struct json *live)
+{
+    str written = object_annotation(live, S(ANNOTATION_SPEC));
+    return written.n && !str_eq(written, crd_spec_digest(a, live));
+}
+
+/* Ours is what says so and was not changed, or what we wrote ourselves, even if somebody took our name off it. */
+static enum crd_standing standing_of(const struct memo *m, struct arena *a, const struct json *live, str family)
+{
+    const struct seen *seen = map_get(&m->seen, object_name(live));
+    bool is_marked = str_eq(object_annotation(live, S(ANNOTATION_FAMILY)), family);
+    if (is_released(live))
+        return CRD_RELEASED;
+    if (is_marked)
+        return is_changed(a, live) ? CRD_FOREIGN : CRD_OURS;
+    bool is_ours = seen && str_eq(seen->uid, object_uid(live)) && seen->standing == CRD_OURS &&
+                   str_eq(seen->spec, crd_spec_digest(a, live));
+    return is_ours ? CRD_OURS : CRD_RELEASED;
+}
+
+int shares_read_live(struct client *c, struct arena *a, str name, struct family_live *ret, struct err *err)
+{
+    struct client_ref ref = {.resource = &crds, .name = name};
+    *ret = (struct family_live){.body = json_null()};
+    int code = client_get(c, a, &ref, &ret->body, err);
     if (code < 0)
-        return err_wrap(err, "CRD %.*s", STR(c->name));
-    job->want = plan_crd(a, c->dialect, owner, package_find_crd(owner, c->name), &body, &c->sharers);
-    struct json *meta = json_get_mut(&job->want, S("metadata"));
+        return code == ERR_NOT_FOUND ? 0 : err_wrap(err, "read CRD %.*s", STR(name));
+    ret->approved = object_annotation(&ret->body, S(ANNOTATION_APPROVED));
+    ret->is_foreign = is_released(&ret->body) || is_changed(a, &ret->body);
+    return 0;
+}
+
+static void set_annotation(struct arena *a, struct json *crd, str key, str value)
+{
+    struct json *meta = json_get_mut(crd, S("metadata"));
     struct json *annotations = json_get_mut(meta, S("annotations"));
     if (!annotations)
         annotations = json_add(a, meta, S("annotations"), json_obj());
-    json_set(a, annotations, S(ANNOTATION_APPLIED), json_str(job->signature));
+    if (value.n)
+        json_set(a, annotations, key, json_str(value));
+}
+
+/* The last approval of all, which the definition contains then. */
+static str last_approval(const struct share_crd *c, str before)
+{
+    for (size_t i = 0; i < c->n_sides; i++) {
+        if (str_cmp(c->sides[i].approved, before) > 0)
+            before = c->sides[i].approved;
+    }
+    return before;
+}
+
+static int render(struct memo *m, struct job *job, struct arena *a, struct err *err)
+{
+    const struct share_crd *c = job->crd;
+    struct family_live live = {.body = job->is_there ? job->live : json_null()};
+    struct family_crd made;
+    str family = c->sides[0].package->family;
+    job->standing = job->is_there ? standing_of(m, a, &job->live, family) : CRD_OURS;
+    live.is_foreign = job->standing != CRD_OURS;
+    if (job->is_there)
+        live.approved = object_annotation(&job->live, S(ANNOTATION_APPROVED));
+    int code = family_crd(a, c->sides, c->n_sides, c->name, &live, &made, err);
+    if (code < 0)
+        return err_wrap(err, "CRD %.*s", STR(c->name));
+    job->missing = made.missing;
+    job->want = plan_crd(a, c->dialect, made.owner, package_find_crd(made.owner, c->name), &made.body, &c->sharers);
+    json_remove(&job->want, S("status"));
+    set_annotation(a, &job->want, S(ANNOTATION_APPLIED), job->signature);
+    set_annotation(a, &job->want, S(ANNOTATION_APPROVED), last_approval(c, live.approved));
+    set_annotation(a, &job->want, S(ANNOTATION_SPEC),
+                   live.is_foreign ? object_annotation(&job->live, S(ANNOTATION_SPEC))
+                                   : crd_spec_digest(a, &made.body));
     return 0;
 }
 
@@ -223,18 +346,36 @@ static int read_live(struct client *c, struct arena *a, struct job *jobs, size_t
     return 0;
 }
 
-/* Ours is what says so, or what we wrote ourselves, even if somebody took our name off it. */
-static int objection(const struct memo *m, const struct job *job, struct err *err)
+static int objection(const struct job *job, struct err *err)
 {
     str name = job->crd->name, family = object_annotation(&job->live, S(ANNOTATION_FAMILY));
-    const struct seen *seen = map_get(&m->seen, name);
     if (object_is_deleting(&job->live))
         return err_set(err, ERR_UNAVAILABLE, "CRD %.*s is being deleted", STR(name));
-    if (str_eq(family, job->crd->owner->family) || (seen && str_eq(seen->uid, object_uid(&job->live))))
-        return 0;
-    if (family.n)
+    if (family.n && !str_eq(family, job->crd->sides[0].package->family))
         return err_set(err, ERR_ALREADY_EXISTS, "CRD %.*s belongs to package %.*s", STR(name), STR(family));
-    return err_set(err, ERR_ALREADY_EXISTS, "CRD %.*s was not put there by a package", STR(name));
+    return 0;
+}
+
+/* The live object without any of our marks: what it was released with stays. */
+static struct json without_marks(struct arena *a, const struct json *live)
+{
+    struct json next = json_dup_top(a, live), meta = json_dup_top(a, object_meta(live)), none = json_obj();
+    struct json annotations = merge_texts(a, object_annotations(live), &none);
+    if (is_released(live))
+        json_add(a, &annotations, S(ANNOTATION_RELEASE), json_str(S("true")));
+    json_set(a, &meta, S("labels"), merge_texts(a, object_labels(live), &none));
+    json_set(a, &meta, S("annotations"), annotations);
+    json_remove(&meta, S("managedFields"));
+    json_set(a, &next, S("metadata"), meta);
+    return next;
+}
+
+/* The definition of others stays, whatever becomes of labels and annotations. */
+static struct json next_of(struct arena *a, const struct job *job)
+{
+    if (job->standing == CRD_RELEASED)
+        return object_annotation(&job->live, S(ANNOTATION_FAMILY)).n ? without_marks(a, &job->live) : job->live;
+    return merge(a, &job->live, &job->want);
 }
 
 static int write_jobs(struct client *c, struct arena *a, struct memo *m, struct job *jobs, size_t n, struct err *err)
@@ -250,11 +391,11 @@ static int write_jobs(struct client *c, struct arena *a, struct memo *m, struct 
             questions[k++] = ask(a, "POST", (str){0}, &job->want);
             continue;
         }
-        struct json next = merge(a, &job->live, &job->want);
-        if ((code = objection(m, job, err)) < 0)
+        if ((code = objection(job, err)) < 0)
             return code;
+        struct json next = next_of(a, job);
         if (is_as_wanted(&job->live, &next)) {
-            remember(m, &job->live);
+            remember(m, job, &job->live);
             continue;
         }
         of[k] = job;
@@ -268,7 +409,7 @@ static int write_jobs(struct client *c, struct arena *a, struct memo *m, struct 
             if (code == ERR_ALREADY_EXISTS)
                 code = ERR_CONFLICT; /* the cache was behind */
         } else {
-            remember(m, &questions[i].ret);
+            remember(m, of[i], &questions[i].ret);
         }
     }
     return code;
@@ -279,10 +420,9 @@ static int do_jobs(struct installs *s, struct reconcile *r, struct memo *m, stru
     (void)s;
     struct arena scratch ARENA_SCOPE = {0};
     int code = 0;
+    code = read_live(r->client, &scratch, jobs, n, err);
     for (size_t i = 0; code == 0 && i < n; i++)
-        code = render(&jobs[i], &scratch, err);
-    if (code == 0)
-        code = read_live(r->client, &scratch, jobs, n, err);
+        code = render(m, &jobs[i], &scratch, err);
     return code == 0 ? write_jobs(r->client, &scratch, m, jobs, n, err) : code;
 }
 
@@ -320,6 +460,23 @@ static struct client_question ask_delete(struct arena *a, const struct crd_row *
         .request = {.method = S("DELETE"), .target = buf_str(&target), .body = buf_str(&body)}};
 }
 
+/* One that somebody else changed is theirs: it stays, without our marks. One that has none any more was given up before. */
+static int give_up(struct client *c, struct arena *a, str name, bool *ret, struct err *err)
+{
+    struct family_live live;
+    struct client_ref ref = {.resource = &crds, .name = name};
+    struct client_write_options options = {.field_manager = S(FIELD_MANAGER_PACKAGES)};
+    int code = shares_read_live(c, a, name, &live, err);
+    bool is_there = code == 0 && !json_is_null(&live.body);
+    bool is_marked = is_there && object_annotation(&live.body, S(ANNOTATION_FAMILY)).n;
+    *ret = is_there && (live.is_foreign || !is_marked);
+    if (code < 0 || !*ret || !is_marked)
+        return code;
+    struct json next = without_marks(a, &live.body);
+    code = client_update(c, a, &ref, &next, &options, NULL, err);
+    return code < 0 && code != ERR_NOT_FOUND ? err_wrap(err, "give up CRD %.*s", STR(name)) : 0;
+}
+
 /* At most AT_ONCE. */
 static int delete_some(struct installs *s, struct client *c, const struct crd_row *const *list, size_t n, size_t *going,
                        struct err *err)
@@ -331,6 +488,11 @@ static int delete_some(struct installs *s, struct client *c, const struct crd_ro
     int code = 0;
     for (size_t i = 0; i < n; i++) {
         struct instances left;
+        bool is_given_up;
+        if ((code = give_up(c, &scratch, list[i]->crd.name, &is_given_up, err)) < 0)
+            return code;
+        if (is_given_up)
+            continue;
         if ((code = instances_count(c, s, &scratch, &list[i]->crd.name, 1, &left, err)) < 0)
             return code;
         if (left.n) /* nobody's any more, but people's data: it stays */

@@ -113,6 +113,20 @@ static void set_member(struct arena *a, struct json *status, str key, struct jso
         json_set(a, status, key, value);
 }
 
+static void set_crds(struct arena *a, struct json *status, const struct status_report *r)
+{
+    const struct json *now = json_get(status, S("crds"));
+    struct json crds = json_is_obj(now) ? json_dup_top(a, now) : json_obj();
+    if (r->has_counts) {
+        json_set(a, &crds, S("wanted"), json_int((int64_t)r->wanted));
+        json_set(a, &crds, S("established"), json_int((int64_t)r->established));
+    }
+    if (r->crds_approved.n)
+        json_set(a, &crds, S("approvedAt"), json_str(r->crds_approved));
+    if (crds.n)
+        json_set(a, status, S("crds"), crds);
+}
+
 static struct json next_status(struct visit *v, const struct status_report *r)
 {
     struct arena *a = v->a;
@@ -128,12 +142,7 @@ static struct json next_status(struct visit *v, const struct status_report *r)
         set_member(a, &status, S("approval"), r->approval);
         set_member(a, &status, S("pendingApproval"), r->pending);
     }
-    if (r->has_counts) {
-        struct json counts = json_obj();
-        json_add(a, &counts, S("wanted"), json_int((int64_t)r->wanted));
-        json_add(a, &counts, S("established"), json_int((int64_t)r->established));
-        json_set(a, &status, S("crds"), counts);
-    }
+    set_crds(a, &status, r);
     struct json holder = json_obj();
     json_add(a, &holder, S("status"), status);
     struct json *conditions = conditions_of(a, &holder);

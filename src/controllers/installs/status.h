@@ -26,6 +26,7 @@ struct status_report {
     struct json record;            /* null: leave it as it is */
     bool has_approval;             /* else both are left as they are */
     struct json approval, pending; /* see needs.h; null: none */
+    str crds_approved;             /* when a change of shared CRDs was approved; empty: leave it as it is */
     bool has_counts;
     size_t wanted, established;
 };

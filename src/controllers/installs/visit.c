@@ -151,11 +151,19 @@ static int go_on(struct visit *v, const struct accepted *accepted, const struct 
         return 0;
     }
     bool is_done;
+    if (accepted->conflict.n)
+        status_refuse(r, S("Conflict"), accepted->conflict);
+    if (accepted->is_lacking && accepted->old) { /* what runs fits what is there better than what it would become */
+        status_say(r, STATUS_INSTALLED, STATUS_FALSE, S("Conflict"), accepted->conflict);
+        return 0;
+    }
     int code = keep_own(v, plan, &accepted->record, &is_done, err);
     if (code < 0 || !is_done)
         return code;
     leave_old(v, accepted);
     say_installed(v, plan, accepted->package);
+    if (accepted->is_lacking)
+        status_say(r, STATUS_INSTALLED, STATUS_FALSE, S("Conflict"), accepted->conflict);
     return health_report(v, plan, err);
 }
 
@@ -182,7 +190,7 @@ static bool is_installed(struct visit *v, const struct package *p)
     const struct json *status = json_get(&v->install, S("status"));
     str installed = json_get_text(status, S("installedPackage"));
     return installed.n && str_eq(json_get_text(status, S("resolvedPackage")), p->digest) &&
-           str_eq(json_get_text(status, S("version")), p->version) && str_eq(rival_family(v->a, installed), p->family);
+           str_eq(json_get_text(status, S("version")), p->version) && str_eq(rival_source(v->a, installed), p->source);
 }
 
 /* What is installed goes on without the access that is not approved. */
@@ -217,7 +225,7 @@ static int try(struct visit *v, const struct package *p, struct findings *findin
 {
     struct plan plan;
     struct plan_facts facts = accept_facts(v->s);
-    struct plan_args args = {p, &v->asked, &facts, v->s->options};
+    struct plan_args args = {p, &v->asked, &facts, v->s->options, v->is_fallback || is_installed(v, p)};
     str awaited = {0}, conflict = {0};
     bool has_foreign = false;
     plan_make(v->a, &args, &plan);
@@ -308,7 +316,7 @@ static int install(struct visit *v, struct pull *pull, struct findings *findings
         if (code < 0 || !findings->list.n)
             return code;
         if (running && str_eq(running->digest, pull->wanted->digest) &&
-            str_eq(running->version, pull->wanted->version) && str_eq(running->family, pull->wanted->family))
+            str_eq(running->version, pull->wanted->version) && str_eq(running->source, pull->wanted->source))
             running =
                 NULL; /* what runs is refused by now: there is nothing else to fall back on, and nothing is undone */
     }

@@ -158,6 +158,7 @@ static void draw_world(struct world *w)
     draw_package(w);
     struct plan_facts facts = {.ctx = w, .crd = find_crd, .crds_of_group = find_group};
     struct plan_args args = {.package = &w->package, .install = &w->install, .facts = &facts};
+    args.options.namespaced_groups = S("*"); /* several packages share a group here */
     plan_make(w->a, &args, &w->plan);
 }
 
