@@ -45,7 +45,9 @@ struct approve {
     struct command c;
     str type, name; /* type empty: any */
     int dry_run, output;
+    bool is_forgiving;
     VEC(struct found) found;
+    struct err refusal; /* of a kind that may not be read; code 0: none */
 };
 
 /* ---- Finding it. ---- */
@@ -89,9 +91,13 @@ static int find_one(struct approve *p, const struct approvable *kind, struct err
                              .namespace = kind->resource.namespaced ? command_namespace(&p->c) : (str){0},
                              .name = p->name};
     struct found f = {.kind = kind};
+    command_needs(&p->c, (struct command_need){"get", ref.resource->group, ref.resource->plural, (str){0},
+                                               ref.namespace, ref.name});
     int code = client_get(p->c.session.client, a, &ref, &f.object, err);
-    /* Without a kind, those that this user may not read, or that the server does not have, are passed over. */
-    if (code == ERR_NOT_FOUND || (code == ERR_FORBIDDEN && !p->type.n))
+    if (code == ERR_FORBIDDEN && p->refusal.code == 0)
+        p->refusal = *err;
+    /* Those that this user may not read, or that the server does not have, are passed over if there are others. */
+    if (code == ERR_NOT_FOUND || code == ERR_FORBIDDEN)
         return 0;
     if (code < 0)
         return code;
@@ -110,7 +116,7 @@ static str title_of(struct arena *a, const struct found *f)
                    STR(object_name(&f->object)));
 }
 
-/* The one that waits, else the only one. */
+/* The one that waits, else the only one. NULL: there is none, which is forgiven. */
 static int choose(struct approve *p, const struct found **ret, struct err *err)
 {
     struct arena *a = &p->c.arena;
@@ -125,6 +131,12 @@ static int choose(struct approve *p, const struct found **ret, struct err *err)
         waiting++;
         buf_fmt(&titles, "%s%.*s", titles.n ? ", " : "", STR(title_of(a, f)));
     }
+    if (!*ret && p->refusal.code) {
+        *err = p->refusal;
+        return err->code;
+    }
+    if (!*ret && p->is_forgiving)
+        return 0;
     if (!*ret)
         return err_set(err, ERR_NOT_FOUND, "no install or ClusterPermission \"%.*s\" found%s%.*s", STR(p->name),
                        command_namespace(&p->c).n ? " in the cluster or in namespace " : "",
@@ -134,6 +146,10 @@ static int choose(struct approve *p, const struct found **ret, struct err *err)
                        waiting, STR(buf_str(&titles)));
     if ((*ret)->value.n || (*ret)->is_done)
         return 0;
+    if (p->is_forgiving) {
+        *ret = NULL;
+        return 0;
+    }
     return err_set(err, ERR_INVALID, "%.*s does not wait for approval", STR(title_of(a, *ret)));
 }
 
@@ -264,6 +280,7 @@ int cli_approve(int argc, char **argv)
     struct approve p = {.c = {.name = "approve", .takes = TAKES_SERVER | TAKES_NAMESPACE}};
     const struct flag flags[] = {
         {.name = "dry-run", .kind = FLAG_WORD, .into = &p.dry_run, .words = cli_installs_dry_runs, .bare = "client"},
+        {.name = "ignore-not-found", .kind = FLAG_YES, .into = &p.is_forgiving},
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &p.output, .words = outputs},
     };
     struct flag_words words;

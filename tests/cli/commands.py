@@ -91,7 +91,7 @@ class Command:
 
 COMMANDS = [
     Command('agent', '--cluster=alpha', '--print-rbac', asks=None, talks=False),
-    Command('approve', 'wordpress', '-n', 'default', ok=(1,), prints=False),
+    Command('approve', 'wordpress', '-n', 'default', '--ignore-not-found', prints=False),
     Command('check', 'FILE', asks=None, prints=False, formats=('json', 'yaml')),
     Command('check', 'FILE', 'MORE', asks=None, prints=False, formats=('json',)),
     Command('clusters', 'add', 'alpha', '-o', '-'),

@@ -26,7 +26,7 @@ examples/package wordpress 1.1 a wordpress && kubectl create namespace shop'''
 # What has to be gone before the examples of a page make sense.
 PREPARE = {'reeve-uninstall': 'kubectl delete wordpressinstances,mysqlinstances,cloudsqlinstanceclasses --all -A'}
 SERVERS = re.compile(r'reeve (up|manager|agent)\b(?!.*--print)')  # these go on until they are told to end
-ANSWERS = re.compile(r'reeve (approve|plan|who-can|why) ')  # these may answer no
+ANSWERS = re.compile(r'reeve (plan|who-can|why) ')  # these may answer no
 
 
 def examples(path):

@@ -77,6 +77,10 @@ packageinstall.packages.crossplane.io/chooser approved (dry run)'
     says 'reeve approve: ClusterPackageInstall provider does not wait for approval'
     run -1 reeve approve nothing -n app-team-1
     says 'reeve approve: no install or ClusterPermission "nothing" found in the cluster or in namespace app-team-1'
+    run -0 reeve approve nothing -n app-team-1 --ignore-not-found
+    says ''
+    run -1 reeve approve chooser -n app-team-1 --as nobody
+    [[ $output == *'lacks these rights'* ]]
     run -2 reeve approve pods/x
     run -2 reeve approve
     run -2 reeve approve a b
