@@ -11,7 +11,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from package_work import CRDS, MERGE, RBAC, Packages, condition, crd, deployment, files, image, path_of, wait_for  # noqa: E402
+from package_work import CRDS, MANAGED, MERGE, RBAC, Packages, condition, crd, deployment, files, image, path_of, wait_for  # noqa: E402
 from reeve_server import Server, Tap  # noqa: E402
 
 PI, CPI = 'PackageInstall', 'ClusterPackageInstall'
@@ -50,18 +50,22 @@ def editors_delete_only_their_own(world):
     world.package('note')
     for namespace in ('mine', 'theirs'):
         world.install(PI, namespace, 'note', 'acme/note:1.0')
+    world.namespace('nobodys')
     for namespace in ('mine', 'theirs'):
         world.ready(PI, namespace, 'note')
+    for namespace in ('mine', 'theirs', 'nobodys'):
         world.instance('notes', namespace, 'one')
+    world.must('PATCH', path_of(PI, 'theirs', 'note'), DELETE, MERGE)
     world.remove(PI, 'theirs', 'note')
-    world.gone(PI, 'theirs', 'note')  # their objects stay, as long as somebody has the kind
-    assert world.has_instance('notes', 'theirs', 'one')
+    world.gone(PI, 'theirs', 'note')
+    assert not world.has_instance('notes', 'theirs', 'one')
+    assert world.has_instance('notes', 'mine', 'one') and world.has_instance('notes', 'nobodys', 'one')
     world.must('PATCH', path_of(PI, 'mine', 'note'), DELETE, MERGE)
     world.remove(PI, 'mine', 'note')
     wait_for('mine to go', lambda: not world.has_instance('notes', 'mine', 'one'))
     install = world.wait(PI, 'mine', 'note', lambda one: condition(one, 'Synced')['reason'] == 'InUse', 'never InUse')
-    assert '1 in theirs' in condition(install, 'Synced')['message'], install
-    assert world.has_instance('notes', 'theirs', 'one')
+    assert '1 in nobodys' in condition(install, 'Synced')['message'], install
+    assert world.has_instance('notes', 'nobodys', 'one')
 
 
 def who_holds_a_package_keeps_it(world):
@@ -360,7 +364,79 @@ def labels_by_hand_delete_nothing(world):
         assert world.has(path), path
 
 
-TESTS = [editors_delete_only_their_own, who_holds_a_package_keeps_it, kinds_that_no_version_serves_are_not_taken_for_empty,
+# ---- Uninstalling beside others of the family. ----
+
+SAR = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+
+
+def managed(world, *namespaces):
+    """Namespaces with the roles of personas, each with an admin who is called like it."""
+    for name in namespaces:
+        world.namespace(name, MANAGED)
+        world.must('POST', RBAC + 'namespaces/%s/rolebindings' % name, {
+            'metadata': {'name': 'admins'}, 'subjects': [{'kind': 'User', 'name': name, 'apiGroup': 'rbac.authorization.k8s.io'}],
+            'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'ClusterRole', 'name': 'crossplane:ns:%s:admin' % name}})
+
+
+def may_delete(world, user, plural, namespace=None, group=None):
+    return world.must('POST', SAR, {'spec': {'user': user, 'resourceAttributes': {
+        'verb': 'delete', 'group': group or plural[:-1] + '.example.org', 'resource': plural,
+        'namespace': namespace or user}}})['status']['allowed']
+
+
+def delete_instance(world, plural, namespace, name, group=None):
+    world.must('DELETE', '/apis/%s/v1alpha1/namespaces/%s/%s/%s' % (group or plural[:-1] + '.example.org', namespace, plural, name))
+
+
+def uninstalls_of_one_family_at_once(world):
+    """With an instance in one namespace: that install waits, is the last of its family, and takes the CRD with it."""
+    names = ['crowd%d' % i for i in range(7)]
+    managed(world, *names)
+    world.package('song')
+    for turn in range(3):
+        for name in names:
+            world.install(PI, name, 'song', 'acme/song:1.0')
+        for name in names:
+            world.ready(PI, name, 'song')
+        keeper = names[2 * turn]
+        world.instance('songs', keeper, 'one')
+        for name in names:
+            world.remove(PI, name, 'song')
+        for name in names:
+            if name != keeper:
+                world.gone(PI, name, 'song')
+        install = world.reason(PI, keeper, 'song', 'InUse', 'Synced')
+        assert '1 songs (1 in %s)' % keeper in condition(install, 'Synced')['message'], install
+        assert may_delete(world, keeper, 'songs')
+        delete_instance(world, 'songs', keeper, 'one')
+        world.gone(PI, keeper, 'song')
+        wait_for('the CRD to go', lambda: not world.has(CRDS + '/songs.song.example.org'))
+        assert not world.has(RBAC + 'clusterroles/package:acme:song:1.0:admin')
+
+
+def instances_of_this_namespace_count(world):
+    """Another namespace uses the CRD: that keeps nobody's objects here reachable."""
+    managed(world, 'leaves', 'stays')
+    world.package('poem')
+    for name in ('leaves', 'stays'):
+        world.install(PI, name, 'poem', 'acme/poem:1.0')
+    for name in ('leaves', 'stays'):
+        world.ready(PI, name, 'poem')
+    world.instance('poems', 'leaves', 'one')
+    for name in ('one', 'two'):
+        world.instance('poems', 'stays', name)
+    world.remove(PI, 'leaves', 'poem')
+    install = world.reason(PI, 'leaves', 'poem', 'InUse', 'Synced')
+    assert '1 poems (1 in leaves)' in condition(install, 'Synced')['message'], install
+    assert may_delete(world, 'leaves', 'poems')
+    delete_instance(world, 'poems', 'leaves', 'one')
+    world.gone(PI, 'leaves', 'poem')
+    wait_for('the access to go', lambda: not may_delete(world, 'leaves', 'poems'))
+    assert may_delete(world, 'stays', 'poems') and world.has_instance('poems', 'stays', 'two')
+
+
+TESTS = [uninstalls_of_one_family_at_once, instances_of_this_namespace_count,
+         editors_delete_only_their_own, who_holds_a_package_keeps_it, kinds_that_no_version_serves_are_not_taken_for_empty,
          status_is_not_for_people, what_an_upgrade_leaves_goes_with_the_install, a_record_that_is_deleted_comes_back,
          an_upgrade_that_does_not_fit_is_refused, the_same_image_by_another_name_is_another_package, somebody_new_by_an_old_name,
          cluster_bindings_go_with_their_install, cluster_bindings_go_though_nobody_uninstalled,

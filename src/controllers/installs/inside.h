@@ -55,6 +55,7 @@ struct holding {
     const struct package *now; /* counted */
     const struct package *old; /* while an upgrade is under way; or NULL */
     bool is_reserved;          /* now was accepted, but is not written down yet: nothing of it is shared */
+    bool is_going; /* it was decided that it may be uninstalled: others of its family do not count on it any more */
     bool is_leaving;
     bool is_orphan; /* the install object is gone: whoever unshares it drops it */
     /* Set by shares: */
@@ -280,14 +281,20 @@ int rights_are_in_force(struct visit *v, const struct plan *plan, bool *ret, str
 
 struct instances {
     uint64_t n;
-    str text; /* "3 WordPressInstances (2 in team-a, 1 in team-b)" */
+    str text; /* "3 wordpressinstances (2 in team-a, 1 in team-b)" */
 };
 
-/* Of these CRDs; the text names at most a few places. */
-int instances_count(struct client *c, struct installs *s, struct arena *a, const str *crds, size_t n,
+/* Objects of one CRD. */
+struct instances_of {
+    str crd;
+    str namespace; /* empty: in all namespaces */
+};
+
+/* The text names at most a few places. */
+int instances_count(struct client *c, struct installs *s, struct arena *a, const struct instances_of *list, size_t n,
                     struct instances *ret, struct err *err);
 /* Where the install may speak for them: everywhere, or in its own namespace. found: so many were there. */
-int instances_delete(struct visit *v, const str *crds, size_t n, uint64_t *ret_found, struct err *err);
+int instances_delete(struct visit *v, const struct instances_of *list, size_t n, uint64_t *ret_found, struct err *err);
 
 /* ---- shares.c, shares_crds.c: what a family shares. ---- */
 

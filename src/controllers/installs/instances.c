@@ -49,7 +49,7 @@ static void tell_places(struct buf *b, const struct json *items)
 
 /* Asks anew each time: what a cache says may be old, and this is about people's data. Only a list that is empty counts as empty: a
  * kind that no version serves, or that is just not found, may have objects in store. */
-int instances_count(struct client *c, struct installs *s, struct arena *a, const str *crds, size_t n,
+int instances_count(struct client *c, struct installs *s, struct arena *a, const struct instances_of *list, size_t n,
                     struct instances *ret, struct err *err)
 {
     struct buf text = {.arena = a};
@@ -57,18 +57,18 @@ int instances_count(struct client *c, struct installs *s, struct arena *a, const
     for (size_t i = 0; i < n; i++) {
         struct client_resource resource;
         struct json items;
-        if (!resource_of(s, a, crds[i], &resource))
+        if (!resource_of(s, a, list[i].crd, &resource))
             continue;
         if (resource.version.n == 0) {
             buf_fmt(&text, "%s%.*s that no version serves", ret->n ? ", " : "", STR(resource.plural));
             ret->n++;
             continue;
         }
-        struct client_ref ref = {.resource = &resource};
+        struct client_ref ref = {.resource = &resource, .namespace = list[i].namespace};
         struct client_list_options options = {.metadata_only = true};
         int code = client_list(c, a, &ref, &options, &items, NULL, err);
         if (code < 0)
-            return err_wrap(err, "count the objects of %.*s", STR(crds[i]));
+            return err_wrap(err, "count the objects of %.*s", STR(list[i].crd));
         if (json_len(&items) == 0)
             continue;
         buf_fmt(&text, "%s%zu %.*s", ret->n ? ", " : "", json_len(&items), STR(resource.plural));
@@ -89,7 +89,7 @@ static int delete_in(struct client *c, struct arena *a, const struct client_reso
 }
 
 /* An install in a namespace speaks for that namespace alone. */
-int instances_delete(struct visit *v, const str *crds, size_t n, uint64_t *ret_found, struct err *err)
+int instances_delete(struct visit *v, const struct instances_of *list, size_t n, uint64_t *ret_found, struct err *err)
 {
     struct client *c = v->r->client;
     struct arena *a = v->a;
@@ -97,7 +97,7 @@ int instances_delete(struct visit *v, const str *crds, size_t n, uint64_t *ret_f
     for (size_t i = 0; i < n; i++) {
         struct client_resource resource;
         struct json items = json_arr();
-        if (!resource_of(v->s, a, crds[i], &resource) || resource.version.n == 0)
+        if (!resource_of(v->s, a, list[i].crd, &resource) || resource.version.n == 0)
             continue;
         struct client_ref ref = {.resource = &resource, .namespace = object_namespace(&v->install)};
         struct client_list_options options = {.metadata_only = true};
@@ -115,7 +115,7 @@ int instances_delete(struct visit *v, const str *crds, size_t n, uint64_t *ret_f
             is_first = false;
         }
         if (code < 0 && code != ERR_NOT_FOUND)
-            return err_wrap(err, "delete the objects of %.*s", STR(crds[i]));
+            return err_wrap(err, "delete the objects of %.*s", STR(list[i].crd));
     }
     return 0;
 }

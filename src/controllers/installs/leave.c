@@ -54,62 +54,120 @@ static void say(struct visit *v, str reason, str message)
 
 /* ---- People's data. ---- */
 
-/* Names of the CRDs of the family that nobody else has; false: somebody who may have one was not visited yet. */
-static bool only_ours(struct visit *v, str label, const str **ret, size_t *ret_n)
+typedef VEC(struct instances_of) instances_vec;
+
+static bool has_crd(const struct holding *h, str name)
 {
-    const struct crd_row *rows;
-    size_t n = crd_table_of_family(v->s->crds, v->a, label, &rows), at = 0, k = 0;
-    str *names = ARENA_ARRAY(v->a, str, n), key;
-    bool *is_taken = ARENA_ARRAY(v->a, bool, n);
-    void *value;
-    installs_lock(v->s);
-    bool is_complete = awaited_find(v->s, label, object_uid(&v->install)) == NULL;
-    while (is_complete && map_next(&v->s->holdings, &at, &key, &value)) {
-        const struct holding *h = value;
-        if (h->is_leaving || str_eq(h->uid, object_uid(&v->install)) || !h->now)
-            continue;
-        for (size_t i = 0; i < n; i++)
-            is_taken[i] |= package_find_crd(h->now, rows[i].crd.name) != NULL ||
-                           (h->old && package_find_crd(h->old, rows[i].crd.name));
-    }
-    installs_unlock(v->s);
-    for (size_t i = 0; i < n; i++) {
-        if (!is_taken[i])
-            names[k++] = rows[i].crd.name;
-    }
-    *ret = names;
-    *ret_n = k;
-    return is_complete;
+    return (h->now && package_find_crd(h->now, name)) || (h->old && package_find_crd(h->old, name));
 }
 
-/* Whether nothing stands in the way any more. */
-static int clear_instances(struct visit *v, str label, bool *ret, struct err *err)
+/* An install that was given a CRD serves its instances: all of them, or those of its namespace. They keep it from being uninstalled. Those
+ * in namespaces without an install are left to the last install that has the CRD, because the CRD goes with it. */
+static void add_concern(struct visit *v, const struct crd_row *row, bool is_taken, instances_vec *list)
 {
-    const str *names;
+    const struct holding *self = holding_get(v->s, object_uid(&v->install));
+    if (!is_taken)
+        *vec_push(v->a, list) = (struct instances_of){.crd = row->crd.name};
+    else if (!v->lane->is_cluster && (!self || !self->now || has_crd(self, row->crd.name)))
+        *vec_push(v->a, list) = (struct instances_of){row->crd.name, object_namespace(&v->install)};
+}
+
+/* The instances that keep this install from being uninstalled, if there are any. Under the lock. False: an install that may have one of
+ * the CRDs was not visited yet. */
+static bool find_concerns(struct visit *v, str label, instances_vec *ret)
+{
+    const struct crd_row *rows;
+    size_t n = crd_table_of_family(v->s->crds, v->a, label, &rows), at = 0;
+    bool *is_taken = ARENA_ARRAY(v->a, bool, n);
+    str key;
+    void *value;
+    if (awaited_find(v->s, label, object_uid(&v->install)))
+        return false;
+    while (map_next(&v->s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        if (h->is_going || h->is_leaving || str_eq(h->uid, object_uid(&v->install)))
+            continue;
+        for (size_t i = 0; i < n; i++)
+            is_taken[i] |= has_crd(h, rows[i].crd.name);
+    }
+    for (size_t i = 0; i < n; i++)
+        add_concern(v, &rows[i], is_taken[i], ret);
+    return true;
+}
+
+/* One decision in a family at a time: of two installs that are uninstalled at once, one is the last that has a CRD. */
+struct leaving {
+    str labels[2]; /* of the package, and of the one that it replaces, if that is of another family */
     size_t n;
-    struct instances left;
-    *ret = false;
-    if (!only_ours(v, label, &names, &n)) {
-        v->r->again_ns = second / 2;
-        return 0;
+    instances_vec concerns;
+    bool is_incomplete; /* an install of the family was not visited yet */
+};
+
+static bool begin_decision(struct visit *v, struct leaving *l)
+{
+    bool may = true;
+    installs_lock(v->s);
+    for (size_t i = 0; may && i < l->n; i++) {
+        l->is_incomplete = !find_concerns(v, l->labels[i], &l->concerns);
+        may = !l->is_incomplete && !map_get(&v->s->deciding, l->labels[i]);
     }
-    int code = instances_count(v->r->client, v->s, v->a, names, n, &left, err);
-    if (code < 0 || left.n == 0) {
-        *ret = code == 0;
-        return code;
-    }
-    v->r->again_ns = second;
+    for (size_t i = 0; may && i < l->n; i++)
+        map_set(&v->s->deciding, l->labels[i], v);
+    installs_unlock(v->s);
+    return may;
+}
+
+/* From now on nobody counts on it, before anything of it is removed. */
+static void end_decision(struct visit *v, const struct leaving *l, str record, bool is_going)
+{
+    installs_lock(v->s);
+    struct holding *h = holding_get(v->s, object_uid(&v->install));
+    for (size_t i = 0; i < l->n; i++)
+        map_del(&v->s->deciding, l->labels[i]);
+    if (is_going && h)
+        h->is_going = true;
+    else if (is_going)
+        holding_put(v->s, &(struct holding){.lane = v->lane,
+                                            .uid = object_uid(&v->install),
+                                            .namespace = object_namespace(&v->install),
+                                            .name = object_name(&v->install),
+                                            .place = v->asked.namespace,
+                                            .record = record,
+                                            .label = l->labels[0],
+                                            .is_going = true});
+    installs_unlock(v->s);
+}
+
+static int say_in_use(struct visit *v, const struct leaving *l, const struct instances *left, struct err *err)
+{
     const char *advice =
         "delete them, or annotate this object with " ANNOTATION_DELETE_INSTANCES "=true to have them deleted";
+    v->r->again_ns = second;
     if (str_eq(object_annotation(&v->install, S(ANNOTATION_DELETE_INSTANCES)), S("true"))) {
         uint64_t found;
-        say(v, S("Uninstalling"), str_fmt(v->a, "deleting %.*s", STR(left.text)));
-        if ((code = instances_delete(v, names, n, &found, err)) < 0 || found)
+        say(v, S("Uninstalling"), str_fmt(v->a, "deleting %.*s", STR(left->text)));
+        int code = instances_delete(v, l->concerns.p, l->concerns.n, &found, err);
+        if (code < 0 || found)
             return code;
         advice = "they are not for this install to delete: they are elsewhere, or no version serves them";
     }
-    say(v, S("InUse"), str_fmt(v->a, "still there: %.*s; %s", STR(left.text), advice));
+    say(v, S("InUse"), str_fmt(v->a, "still there: %.*s; %s", STR(left->text), advice));
     return 0;
+}
+
+/* Whether nothing stands in the way any more. */
+static int decide_leaving(struct visit *v, struct leaving *l, str record, bool *ret, struct err *err)
+{
+    struct instances left;
+    *ret = false;
+    if (!begin_decision(v, l)) {
+        v->r->again_ns = l->is_incomplete ? second / 2 : second / 50;
+        return 0;
+    }
+    int code = instances_count(v->r->client, v->s, v->a, l->concerns.p, l->concerns.n, &left, err);
+    *ret = code == 0 && left.n == 0;
+    end_decision(v, l, record, *ret);
+    return code == 0 && left.n ? say_in_use(v, l, &left, err) : code;
 }
 
 /* ---- What is shared. ---- */
@@ -128,6 +186,7 @@ static bool take_back(struct visit *v, str label, str record)
                                .record = record,
                                .label = label,
                                .now = h ? h->now : NULL,
+                               .is_going = true,
                                .is_leaving = true};
         h = holding_put(v->s, &next);
         shares_enqueue(v->s, label);
@@ -173,17 +232,16 @@ int leave_visit(struct visit *v, struct err *err)
         return record_delete(v, err) < 0 ? err->code : finish(v, err);
     str label = installs_family_label(v->a, package);
     str old = installs_family_label(v->a, json_get_text(json_get(status, S("replaces")), S("package")));
-    bool is_leaving, may = true;
+    struct leaving l = {.labels = {label, old}, .n = old.n && !str_eq(old, label) ? 2 : 1};
+    bool is_decided, may = true;
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
-    is_leaving = h && h->is_leaving;
+    is_decided = h && (h->is_going || h->is_leaving);
     installs_unlock(v->s);
-    int code = is_leaving ? 0 : clear_instances(v, label, &may, err);
-    if (code == 0 && may && !is_leaving && old.n && !str_eq(old, label))
-        code = clear_instances(v, old, &may, err);
+    int code = is_decided ? 0 : decide_leaving(v, &l, record, &may, err);
     if (code < 0 || !may)
         return code;
-    if (!is_leaving)
+    if (!is_decided)
         tell_lost(v);
     if ((code = own_remove(v, record, false, err)) < 0 || !take_back_all(v, old, label, record))
         return code;

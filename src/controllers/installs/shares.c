@@ -91,7 +91,8 @@ static bool gather(struct work *w)
     bool is_complete = awaited_find(w->s, w->label, (str){0}) == NULL;
     while (is_complete && map_next(&w->s->holdings, &at, &key, &value)) {
         const struct holding *h = value;
-        if ((h->record.n || h->is_leaving) && (str_eq(h->label, w->label) || has_family(w->a, h->old, w->label)))
+        if (((h->record.n && h->now) || h->is_leaving) &&
+            (str_eq(h->label, w->label) || has_family(w->a, h->old, w->label)))
             take(w, h);
     }
     installs_unlock(w->s);

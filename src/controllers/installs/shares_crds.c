@@ -493,7 +493,8 @@ static int delete_some(struct installs *s, struct client *c, const struct crd_ro
             return code;
         if (is_given_up)
             continue;
-        if ((code = instances_count(c, s, &scratch, &list[i]->crd.name, 1, &left, err)) < 0)
+        struct instances_of all = {.crd = list[i]->crd.name};
+        if ((code = instances_count(c, s, &scratch, &all, 1, &left, err)) < 0)
             return code;
         if (left.n) /* nobody's any more, but people's data: it stays */
             continue;
