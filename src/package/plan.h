@@ -139,6 +139,10 @@ struct plan_sharers {
  * is_cluster are looked at. */
 size_t plan_roles(struct arena *a, const struct plan_args *args, const struct plan_sharers *sharers,
                   const struct json **ret);
+/* The ClusterRoles by which personas reach instances of a CRD that no installed version has any more: in these namespaces, or (none
+ * given) in the whole environment. Three, for admin, edit and view. */
+size_t plan_retained_roles(struct arena *a, const struct plan_crd *crd, const struct plan_sharers *sharers,
+                           const struct json **ret);
 /* A CRD as it is written: body (a union, perhaps) with labels, parents, annotations and the family's name. */
 struct json plan_crd(struct arena *a, const struct dialect *dialect, const struct package *p,
                      const struct package_crd *crd, const struct json *body, const struct plan_sharers *sharers);

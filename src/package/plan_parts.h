@@ -15,6 +15,8 @@
 
 enum { PLAN_PERSONAS = 3 }; /* PLAN_ADMIN, PLAN_EDIT, PLAN_VIEW */
 
+/* What a persona (0: admin, 1: edit, 2: view) may do with a resource of this group. */
+struct rules plan_persona_rules(struct arena *a, str group, str plural, int persona);
 /* Every right that comes with a package, in normal form. */
 struct plan_rights {
     struct rules system;                 /* of the controller, where it works: its namespace, or the whole cluster */

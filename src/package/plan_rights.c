@@ -157,6 +157,19 @@ static struct rules with_verbs(struct arena *a, const rule_vec *list, struct str
     return rules_normal(a, (struct rules){rules, list->n});
 }
 
+/* Which subresources it has is not known: rules for those that do not exist grant nothing. */
+struct rules plan_persona_rules(struct arena *a, str group, str plural, int persona)
+{
+    enum { PARTS = 3 };
+    str *resources = ARENA_ARRAY(a, str, PARTS);
+    rule_vec list = {0};
+    resources[0] = plural;
+    resources[1] = plan_join(a, plural, S("/status"));
+    resources[2] = plan_join(a, plural, S("/scale"));
+    *vec_push(a, &list) = (struct rule){.api_groups = one(a, group), .resources = {resources, PARTS}};
+    return with_verbs(a, &list, persona + 1 < PLAN_PERSONAS ? LIST(write_verbs) : LIST(read_verbs));
+}
+
 struct plan_rights plan_rights_of(struct arena *a, const struct plan_args *args)
 {
     struct deriving d = {.a = a, .args = args};

@@ -162,6 +162,26 @@ struct plan_objects plan_bindings_of(struct arena *a, const struct plan_args *ar
     return (struct plan_objects){list.p, list.n};
 }
 
+size_t plan_retained_roles(struct arena *a, const struct plan_crd *crd, const struct plan_sharers *sharers,
+                           const struct json **ret)
+{
+    const char *aggregate = sharers->n_namespaces ? LABEL_TO_NAMESPACE : LABEL_TO_ENVIRONMENT;
+    struct json *roles = ARENA_ARRAY(a, struct json, PLAN_PERSONAS);
+    for (int i = 0; i < PLAN_PERSONAS; i++) {
+        str name = str_fmt(a, "package:retained:%.*s:%s", STR(crd->name), persona_names[i]);
+        struct json metadata = plan_metadata(a, name, (str){0});
+        struct json *labels = json_get_mut(&metadata, S("labels"));
+        json_add(a, labels, S(LABEL_FAMILY), json_str(plan_family_label(a, crd->family)));
+        json_add(a, labels, str_fmt(a, "%s%s", aggregate, persona_names[i]), json_str(S("true")));
+        if (i == 0)
+            json_add(a, labels, S(LABEL_TO_ADMIN), json_str(S("true")));
+        plan_add_namespaces(a, labels, sharers);
+        roles[i] = role(a, S("ClusterRole"), metadata, plan_persona_rules(a, crd->group, crd->plural, i));
+    }
+    *ret = roles;
+    return PLAN_PERSONAS;
+}
+
 /* ---- Recognition of what was made here. ---- */
 
 /* "package:…:SUFFIX" */

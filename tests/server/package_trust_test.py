@@ -435,7 +435,97 @@ def instances_of_this_namespace_count(world):
     assert may_delete(world, 'stays', 'poems') and world.has_instance('poems', 'stays', 'two')
 
 
-TESTS = [uninstalls_of_one_family_at_once, instances_of_this_namespace_count,
+def two_kinds(world, name, **more):
+    """acme/NAME:1.0 with pages and posts, 2.0 without pages."""
+    group = name + '.example.org'
+    world.package(name, '1.0', [crd('pages', group), crd('posts', group)], **more)
+    world.package(name, '2.0', [crd('posts', group)], **more)
+    return group
+
+
+def page(world, namespace, group):
+    world.must('POST', '/apis/%s/v1alpha1/namespaces/%s/pages' % (group, namespace), {
+        'apiVersion': group + '/v1alpha1', 'kind': 'Page', 'metadata': {'name': 'one'}})
+
+
+def retained(world, kind, namespace, name, status):
+    return world.wait(kind, namespace, name, lambda one: condition(one, 'CRDsRetained')['status'] == status, 'CRDsRetained')
+
+
+def a_dropped_crd_goes_with_its_last_instance(world):
+    managed(world, 'drops')
+    group = two_kinds(world, 'site')
+    world.install(PI, 'drops', 'site', 'acme/site:1.0')
+    world.ready(PI, 'drops', 'site')
+    page(world, 'drops', group)
+    world.upgrade(PI, 'drops', 'site', 'acme/site:2.0')
+    install = retained(world, PI, 'drops', 'site', 'True')
+    assert '1 pages.' + group in condition(install, 'CRDsRetained')['message'], install
+    assert condition(install, 'Ready')['status'] == 'True', install
+    assert may_delete(world, 'drops', 'pages', group=group)
+    delete_instance(world, 'pages', 'drops', 'one', group)
+    retained(world, PI, 'drops', 'site', 'False')
+    wait_for('the CRD to go', lambda: not world.has(CRDS + '/pages.' + group))
+    assert not may_delete(world, 'drops', 'pages', group=group) and may_delete(world, 'drops', 'posts', group=group)
+    assert not world.has(RBAC + 'clusterroles/package:retained:pages.%s:admin' % group)
+
+
+def a_dropped_crd_that_others_use(world):
+    """Its namespace keeps access, and the install, as long as it has instances; after a restart, too."""
+    managed(world, 'drops2', 'keeps2')
+    group = two_kinds(world, 'forum')
+    for name in ('drops2', 'keeps2'):
+        world.install(PI, name, 'forum', 'acme/forum:1.0')
+        world.ready(PI, name, 'forum')
+        page(world, name, group)
+    world.upgrade(PI, 'drops2', 'forum', 'acme/forum:2.0')
+    retained(world, PI, 'drops2', 'forum', 'True')
+    restart(world)
+    assert may_delete(world, 'drops2', 'pages', group=group)
+    world.remove(PI, 'drops2', 'forum')
+    install = world.reason(PI, 'drops2', 'forum', 'InUse', 'Synced')
+    assert '1 pages (1 in drops2)' in condition(install, 'Terminating')['message'], install
+    assert may_delete(world, 'drops2', 'pages', group=group)
+    delete_instance(world, 'pages', 'drops2', 'one', group)
+    world.gone(PI, 'drops2', 'forum')
+    wait_for('the access to go', lambda: not may_delete(world, 'drops2', 'pages', group=group))
+    assert may_delete(world, 'keeps2', 'pages', group=group)
+
+
+def a_crd_of_the_environment_that_is_dropped(world):
+    world.namespace('city')
+    group = two_kinds(world, 'town', cluster=True)
+    world.install(CPI, '', 'town', 'acme/town:1.0')
+    world.ready(CPI, '', 'town')
+    page(world, 'city', group)
+    world.upgrade(CPI, '', 'town', 'acme/town:2.0')
+    retained(world, CPI, '', 'town', 'True')
+    rules = world.must('GET', RBAC + 'clusterroles/crossplane-env-view')['rules']
+    assert [one for one in rules if group in one['apiGroups'] and 'pages' in one['resources']], rules
+    delete_instance(world, 'pages', 'city', 'one', group)
+    wait_for('the CRD to go', lambda: not world.has(CRDS + '/pages.' + group))
+
+
+def instances_of_an_install_that_was_removed_by_force(world):
+    """Its namespace keeps access to them, and the CRD goes with the last one."""
+    managed(world, 'ruin')
+    world.package('tale')
+    world.install(PI, 'ruin', 'tale', 'acme/tale:1.0')
+    world.ready(PI, 'ruin', 'tale')
+    world.instance('tales', 'ruin', 'one')
+    world.remove(PI, 'ruin', 'tale')
+    world.reason(PI, 'ruin', 'tale', 'InUse', 'Synced')
+    world.must('PATCH', path_of(PI, 'ruin', 'tale'), {'metadata': {'finalizers': None}}, MERGE)
+    world.gone(PI, 'ruin', 'tale')
+    wait_for('roles of their own', lambda: world.has(RBAC + 'clusterroles/package:retained:tales.tale.example.org:admin'))
+    wait_for('access', lambda: may_delete(world, 'ruin', 'tales'))
+    delete_instance(world, 'tales', 'ruin', 'one')
+    wait_for('the CRD to go', lambda: not world.has(CRDS + '/tales.tale.example.org'))
+    assert not may_delete(world, 'ruin', 'tales')
+
+
+TESTS = [a_dropped_crd_goes_with_its_last_instance, a_dropped_crd_that_others_use, a_crd_of_the_environment_that_is_dropped,
+         instances_of_an_install_that_was_removed_by_force, uninstalls_of_one_family_at_once, instances_of_this_namespace_count,
          editors_delete_only_their_own, who_holds_a_package_keeps_it, kinds_that_no_version_serves_are_not_taken_for_empty,
          status_is_not_for_people, what_an_upgrade_leaves_goes_with_the_install, a_record_that_is_deleted_comes_back,
          an_upgrade_that_does_not_fit_is_refused, the_same_image_by_another_name_is_another_package, somebody_new_by_an_old_name,

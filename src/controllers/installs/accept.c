@@ -388,6 +388,7 @@ static void take(struct visit *v, const struct holding *h, const struct package 
     ret->problem = str_dup(v->a, h->problem);
     ret->conflict = str_dup(v->a, h->conflict);
     ret->is_lacking = h->is_lacking;
+    ret->retained = str_dup(v->a, h->retained);
 }
 
 static bool is_same(const struct holding *h, const struct package *p, const struct json *record)

@@ -16,6 +16,7 @@ struct accepted {
     str problem;
     str conflict; /* see struct holding */
     bool is_lacking;
+    str retained;
 };
 
 /* One install of a package in one place. */

@@ -38,8 +38,8 @@ struct holding *holding_put(struct installs *s, const struct holding *h)
     *copy = *h;
     copy->arena = (struct arena){0};
     arena_begin(&copy->arena, 256);
-    str *texts[] = {&copy->uid,   &copy->namespace, &copy->name,  &copy->place,    &copy->record,
-                    &copy->label, &copy->problem,   &copy->since, &copy->approved, &copy->conflict};
+    str *texts[] = {&copy->uid,     &copy->namespace, &copy->name,     &copy->place,    &copy->record,  &copy->label,
+                    &copy->problem, &copy->since,     &copy->approved, &copy->conflict, &copy->retained};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i] = str_dup(&copy->arena, *texts[i]);
     holding_set_written(copy, h->written);

@@ -67,6 +67,7 @@ struct holding {
     str problem;           /* why not, if so */
     str conflict;          /* CRDs that somebody else changed, or that serve others; empty: none */
     bool is_lacking;       /* they lack something that it needs */
+    str retained; /* instances of CRDs that it no longer has; empty: none */
     str written; /* resourceVersion of the install after our last write: a cache that is older is not worth looking at */
     char version[32]; /* where written stands */
 };
@@ -302,6 +303,34 @@ int shares_visit(void *ctx, struct reconcile *r, struct err *err);
 /* Soon: the more there is to write the longer it waits for others to join. */
 void shares_enqueue(struct installs *s, str label);
 void shares_free_memos(struct installs *s);
+
+/* ---- retain.c: CRDs that an install had, and that have instances still. ---- */
+
+struct retained_place {
+    str namespace;
+    uint64_t n;
+};
+
+struct retained {
+    struct plan_crd crd;
+    uint64_t n;                        /* instances that keep it */
+    bool is_environment;               /* it was a cluster package's, and no install has it */
+    VEC(struct retained_place) places; /* namespaces that had it, sorted */
+};
+
+typedef VEC(struct retained) retained_vec;
+
+struct share_crd;
+
+/* Of a family; crds: those that are wanted. */
+int retain_find(struct installs *s, struct reconcile *r, str label, const struct share_crd *crds, size_t n,
+                retained_vec *ret, struct err *err);
+struct plan_sharers retain_places(struct arena *a, const struct retained *one);
+void retain_labels(struct arena *a, const retained_vec *retained, struct share_crd *crds, size_t n);
+/* What is reported to the install in this namespace (empty: to that of the cluster); empty: nothing. */
+str retain_text(struct arena *a, const retained_vec *retained, str namespace);
+/* When to count again: soon after a change, then less and less often. */
+int64_t shares_recheck_ns(struct installs *s, str label, const retained_vec *retained);
 
 struct share_crd {
     str name;

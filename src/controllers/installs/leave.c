@@ -50,6 +50,7 @@ static void say(struct visit *v, str reason, str message)
     v->report->why = reason;
     v->report->why_message = message;
     status_refuse(v->report, reason, message);
+    status_say(v->report, STATUS_TERMINATING, STATUS_TRUE, reason, message);
 }
 
 /* ---- People's data. ---- */
@@ -61,14 +62,31 @@ static bool has_crd(const struct holding *h, str name)
     return (h->now && package_find_crd(h->now, name)) || (h->old && package_find_crd(h->old, name));
 }
 
+/* An upgrade may have dropped a CRD of which the namespace has instances still: the label stays until they are gone, see retain.c. */
+static bool has_label(const struct json *crd, str namespace)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    return object_label(crd, str_fmt(&scratch, LABEL_NAMESPACE_PREFIX "%.*s", STR(namespace))).n != 0;
+}
+
+static bool retains_crd(struct visit *v, const struct holding *h, str label, const struct crd_row *row)
+{
+    struct json crd;
+    return h->retained.n && !h->lane->is_cluster && str_eq(h->label, label) &&
+           informer_read(v->s->crd_informer, v->a, (str){0}, row->crd.name, &crd) && has_label(&crd, h->namespace);
+}
+
 /* An install that was given a CRD serves its instances: all of them, or those of its namespace. They keep it from being uninstalled. Those
  * in namespaces without an install are left to the last install that has the CRD, because the CRD goes with it. */
 static void add_concern(struct visit *v, const struct crd_row *row, bool is_taken, instances_vec *list)
 {
     const struct holding *self = holding_get(v->s, object_uid(&v->install));
+    struct json crd;
     if (!is_taken)
         *vec_push(v->a, list) = (struct instances_of){.crd = row->crd.name};
-    else if (!v->lane->is_cluster && (!self || !self->now || has_crd(self, row->crd.name)))
+    else if (!v->lane->is_cluster && (!self || !self->now || has_crd(self, row->crd.name) ||
+                                      (informer_read(v->s->crd_informer, v->a, (str){0}, row->crd.name, &crd) &&
+                                       has_label(&crd, object_namespace(&v->install)))))
         *vec_push(v->a, list) = (struct instances_of){row->crd.name, object_namespace(&v->install)};
 }
 
@@ -88,7 +106,7 @@ static bool find_concerns(struct visit *v, str label, instances_vec *ret)
         if (h->is_going || h->is_leaving || str_eq(h->uid, object_uid(&v->install)))
             continue;
         for (size_t i = 0; i < n; i++)
-            is_taken[i] |= has_crd(h, rows[i].crd.name);
+            is_taken[i] |= has_crd(h, rows[i].crd.name) || retains_crd(v, h, label, &rows[i]);
     }
     for (size_t i = 0; i < n; i++)
         add_concern(v, &rows[i], is_taken[i], ret);

@@ -52,6 +52,7 @@ struct work {
     VEC(struct edition) editions;
     VEC(const struct package *) packages; /* of the editions, each digest once */
     VEC(struct share_crd) crds;
+    retained_vec retained;
     size_t going; /* CRDs that were to be deleted and are still there */
 };
 
@@ -212,6 +213,19 @@ static void want_roles(struct work *w, const struct edition *e, objects *wants)
         *vec_push(w->a, wants) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], &roles[i]};
 }
 
+static void want_retained_roles(struct work *w, objects *wants)
+{
+    vec_each(&w->retained, one)
+    {
+        struct plan_sharers sharers = retain_places(w->a, one);
+        const struct json *roles;
+        size_t n =
+            sharers.n_namespaces || one->is_environment ? plan_retained_roles(w->a, &one->crd, &sharers, &roles) : 0;
+        for (size_t i = 0; i < n; i++)
+            *vec_push(w->a, wants) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], &roles[i]};
+    }
+}
+
 static int add_live_role(struct work *w, objects *have, const struct json *role, struct err *err)
 {
     const struct item *item = informer_get(w->s->roles, (str){0}, object_name(role));
@@ -237,6 +251,7 @@ static int write_roles(struct work *w, struct err *err)
     {
         want_roles(w, e, &wants);
     }
+    want_retained_roles(w, &wants);
     struct items items ITEMS_SCOPE = informer_by_label(w->s->roles, S(LABEL_FAMILY), w->label);
     for (size_t i = 0; i < items.n; i++) {
         if (!plan_is_role_name(item_name(items.p[i])))
@@ -393,9 +408,13 @@ static bool tell_one(struct work *w, const struct part *part, struct map *establ
     }
     if (!str_eq(h->label, w->label))
         return false; /* only its old version is of this family */
-    bool is_other = !str_eq(h->conflict, part->conflict) || h->is_lacking != part->is_lacking;
+    str retained = retain_text(w->a, &w->retained, part->lane->is_cluster ? (str){0} : part->place);
+    bool is_other = !str_eq(h->conflict, part->conflict) || h->is_lacking != part->is_lacking ||
+                    !str_eq(h->retained, retained);
     holding_set_conflict(h, part->conflict);
     h->is_lacking = part->is_lacking;
+    if (!str_eq(h->retained, retained))
+        h->retained = str_dup(&h->arena, retained);
     h->is_shared = problem[0] == 0;
     h->wanted = h->now->n_crds;
     h->is_in_force = count(established, h->now, &h->established) && h->is_shared;
@@ -430,7 +449,12 @@ static int carry_out(struct work *w, struct err *err)
 {
     sort_out(w);
     collect_crds(w);
-    int code = write_roles(w, err);
+    int code = retain_find(w->s, w->r, w->label, w->crds.p, w->crds.n, &w->retained, err);
+    if (code < 0)
+        return code;
+    w->r->again_ns = shares_recheck_ns(w->s, w->label, &w->retained);
+    retain_labels(w->a, &w->retained, w->crds.p, w->crds.n);
+    code = write_roles(w, err);
     if (code == 0)
         code = shares_write_crds(w->s, w->r, w->label, w->crds.p, w->crds.n, err);
     return code == 0 ? prune_crds(w, err) : code;

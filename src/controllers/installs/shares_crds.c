@@ -50,7 +50,9 @@ struct seen {
 struct memo {
     struct arena arena;
     str label;
-    struct map seen; /* by name */
+    struct map seen;   /* by name */
+    uint64_t retained; /* instances at the last count */
+    int64_t recheck_ns;
 };
 
 static struct memo *memo_of(struct installs *s, str label)
@@ -445,6 +447,20 @@ int shares_write_crds(struct installs *s, struct reconcile *r, str label, const 
         }
     }
     return code == 0 && k ? do_jobs(s, r, m, jobs, k, err) : code;
+}
+
+int64_t shares_recheck_ns(struct installs *s, str label, const retained_vec *retained)
+{
+    static const int64_t first = INT64_C(1000000000), last = INT64_C(15000000000);
+    struct memo *m = memo_of(s, label);
+    uint64_t n = 0;
+    vec_each(retained, one)
+    {
+        n += one->n;
+    }
+    m->recheck_ns = n != m->retained || !m->recheck_ns ? first : 2 * m->recheck_ns < last ? 2 * m->recheck_ns : last;
+    m->retained = n;
+    return n ? m->recheck_ns : 0;
 }
 
 /* ---- Deleting a few at once. ---- */

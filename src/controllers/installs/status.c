@@ -3,7 +3,8 @@
 
 #include "object/object.h"
 
-static const char *const types[STATUS_TYPES] = {"Unpacked", "Installed", "Healthy", "Synced"};
+static const char *const types[STATUS_TYPES] = {"Unpacked", "Installed",    "Healthy",
+                                                "Synced",   "CRDsRetained", "Terminating"};
 static const char *const values[] = {"", "True", "False", "Unknown"};
 
 /* Reasons of what is under way: nothing is wrong. */
@@ -178,6 +179,8 @@ static void tell(struct visit *v, const struct json *was, const struct json *now
                        str_eq(json_get_text(before, S("reason")), reason)))
             continue;
         bool is_false = str_eq(json_get_text(after, S("status")), S("False")), is_bad = is_false && !is_patient(reason);
+        if (i == STATUS_TERMINATING)
+            continue; /* Synced says the same */
         if (!is_bad && (is_false || i == STATUS_SYNCED || str_eq(reason, S("NoWorkloads"))))
             continue; /* nothing that anybody would have to know */
         str message = json_get_text(after, S("message"));

@@ -8,7 +8,15 @@
 #include "controllers/installs/inside.h"
 #include "object/conditions.h"
 
-enum status_type { STATUS_UNPACKED, STATUS_INSTALLED, STATUS_HEALTHY, STATUS_SYNCED, STATUS_TYPES };
+enum status_type {
+    STATUS_UNPACKED,
+    STATUS_INSTALLED,
+    STATUS_HEALTHY,
+    STATUS_SYNCED,
+    STATUS_RETAINED,
+    STATUS_TERMINATING,
+    STATUS_TYPES
+};
 
 struct status_word {
     enum { STATUS_KEEP, STATUS_TRUE, STATUS_FALSE, STATUS_UNKNOWN } value; /* keep: as it is */

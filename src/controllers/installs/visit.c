@@ -113,6 +113,15 @@ static void say_installed(struct visit *v, const struct plan *plan, const struct
                    str_fmt(v->a, "%.*s %.*s", STR(p->family), STR(p->version)));
 }
 
+/* Only of an install that ever had something to report. */
+static void say_retained(struct visit *v, str text)
+{
+    if (text.n)
+        status_say(v->report, STATUS_RETAINED, STATUS_TRUE, S("InUse"), text);
+    else if (condition_is(&v->install, S("CRDsRetained"), S("True")))
+        status_say(v->report, STATUS_RETAINED, STATUS_FALSE, S("NoInstances"), S(""));
+}
+
 /* The old version's roles and bindings have been left: forgets it. */
 static void leave_old(struct visit *v, const struct accepted *accepted)
 {
@@ -161,6 +170,7 @@ static int go_on(struct visit *v, const struct accepted *accepted, const struct 
     if (code < 0 || !is_done)
         return code;
     leave_old(v, accepted);
+    say_retained(v, accepted->retained);
     say_installed(v, plan, accepted->package);
     if (accepted->is_lacking)
         status_say(r, STATUS_INSTALLED, STATUS_FALSE, S("Conflict"), accepted->conflict);
