@@ -149,10 +149,14 @@ static struct json difference(struct install *i, const struct json *now)
 static int change(struct install *i, const struct json *now, struct err *err)
 {
     struct arena *a = &i->c.arena;
-    if (object_is_deleting(now))
-        return err_set(err, ERR_INVALID, "%.*s is being uninstalled; see how that goes on:\n  %s uninstall %.*s%.*s",
-                       STR(cli_installs_title(a, &i->target)), help_program(), STR(i->target.name),
-                       STR(cli_installs_flags(&i->c, &i->target)));
+    if (object_is_deleting(now)) {
+        struct installs_state state;
+        cli_installs_read(now, &state);
+        return err_set(
+            err, ERR_INVALID, "%.*s is being uninstalled%s%.*s\nhint: wait for it with \"%s uninstall %.*s%.*s\"",
+            STR(cli_installs_title(a, &i->target)), state.message.n ? ": " : "", STR(cli_visible(a, state.message)),
+            help_program(), STR(i->target.name), STR(cli_installs_flags(&i->c, &i->target)));
+    }
     struct json spec = difference(i, now), patch = json_obj(), meta = json_obj();
     i->done = spec.n ? INSTALL_CHANGED : INSTALL_UNCHANGED;
     i->object = *now;

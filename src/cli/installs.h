@@ -39,6 +39,11 @@ enum dry_run { DRY_RUN_NONE, DRY_RUN_CLIENT, DRY_RUN_SERVER };
 extern const char *const cli_installs_dry_runs[];  /* words of --dry-run */
 extern const char *const cli_installs_dry_words[]; /* "", " (dry run)", " (server dry run)" */
 
+/* The objects that would keep it from being uninstalled, as far as the user may list them: "2 networks (1 in one, 1 in two)"; empty:
+ * none. */
+int cli_installs_count(struct command *c, const struct installs_target *t, const struct json *install, str *ret_text,
+                       struct err *err);
+
 /* ---- Waiting for one. ---- */
 
 enum installs_news {

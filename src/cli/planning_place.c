@@ -2,6 +2,7 @@
 /* Which install a plan is about: the one of that name; or, when nobody said a name, the one that has the package in that place. */
 #include "cli/planning.h"
 
+#include "object/conditions.h"
 #include "object/name.h"
 #include "object/object.h"
 
@@ -58,6 +59,16 @@ static struct json change_install(struct planning *p, const struct json *there)
     return object;
 }
 
+/* Nothing that is asked of it now is carried out. */
+static void check_deletion(struct planning *p)
+{
+    const struct json *conditions = json_dig(p->running.install, "status.conditions");
+    str why = json_get_text(condition_find(conditions, S("Synced")), S("message"));
+    if (object_is_deleting(p->running.install))
+        findings_add(&p->findings, S("Terminating"), "%.*s is being uninstalled%s%.*s",
+                     STR(rival_title(p->a, &p->self)), why.n ? ": " : "", STR(why));
+}
+
 static void see_running(struct planning *p)
 {
     struct planning_running *r = &p->running;
@@ -91,6 +102,8 @@ int planning_find_place(struct planning *p, struct err *err)
         return err->code;
     p->install = p->running.install ? change_install(p, p->running.install) : make_install(p, place, name);
     see_running(p);
+    if (p->running.install)
+        check_deletion(p);
     plan_install_read(p->a, p->self.dialect, &p->install, &p->asked, &p->findings);
     return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reeve uninstall: takes an install away, and waits until its rights and kinds are gone, too.
  *
+ *   count instances ─ some ─► nothing is changed: both ways forward are printed
+ *         │ none, --when-unused or --delete-instances
  *   [--delete-instances: say so on the object] ─► delete ─► the controller takes back, step by step ─► the object is gone
  *                                                              └─► in use: what people made of it is counted, both ways out told */
 #include "cli/installs.h"
@@ -25,7 +27,8 @@ struct uninstall {
     struct installs_target target;
     int dry_run, output;
     bool is_waiting, is_forgiving;
-    bool deletes_instances;
+    bool deletes_instances, is_patient; /* --delete-instances, --when-unused */
+    str in_use;                         /* instances because of which nothing was changed */
     struct follow follow;
     struct json object;
 };
@@ -112,10 +115,23 @@ static int mark(struct uninstall *u, struct err *err)
     return client_patch(u->c.session.client, a, &ref, &args, &u->object, err);
 }
 
+/* Whether instances keep it, before anything is changed. What is being uninstalled already waits for them anyway. */
+static int check_instances(struct uninstall *u, struct err *err)
+{
+    if (u->deletes_instances || u->is_patient || object_is_deleting(&u->object))
+        return 0;
+    int code = cli_installs_count(&u->c, &u->target, &u->object, &u->in_use, err);
+    if (code == ERR_FORBIDDEN) {
+        str why = str_dup(&u->c.arena, str_of(err->msg));
+        return err_set(err, code, "%.*s\nhint: --when-unused leaves the counting to the controller", STR(why));
+    }
+    return code;
+}
+
 static int ask(struct uninstall *u, struct err *err)
 {
     int code = find(u, err);
-    if (code < 0)
+    if (code < 0 || (code = check_instances(u, err)) < 0 || u->in_use.n)
         return code;
     if (u->deletes_instances)
         cli_installs_need(&u->c, &u->target, "patch");
@@ -155,6 +171,16 @@ static int tell_gone(struct leaving *l)
     progress_end(&l->progress);
     print(l->u, "uninstalled");
     return CLI_OK;
+}
+
+static int tell_unchanged(struct uninstall *u)
+{
+    term_complain("uninstall",
+                  "%.*s is in use: %.*s. Nothing was changed.\n"
+                  "To uninstall it once they are deleted:\n  %.*s\nTo delete them as well:\n  %.*s",
+                  STR(cli_installs_title(&u->c.arena, &u->target)), STR(cli_visible(&u->c.arena, u->in_use)),
+                  STR(command_of(u, " --when-unused")), STR(command_of(u, " --delete-instances")));
+    return CLI_FAILED;
 }
 
 static int tell_in_use(struct leaving *l)
@@ -223,6 +249,8 @@ static void tell_unheard(struct leaving *l)
 static bool is_held_back(const struct leaving *l)
 {
     int64_t patience = object_is_deleting(&l->u->object) ? STALE * second : 0;
+    if (l->u->is_patient)
+        return false; /* until the time of the command is over */
     return l->state.stand == INSTALLS_IN_USE && cli_installs_now() - l->wait.began >= patience;
 }
 
@@ -291,6 +319,8 @@ static int work(struct uninstall *u)
         return CLI_OK;
     if (code < 0 && !is_gone)
         return command_fail(&u->c, &err);
+    if (u->in_use.n)
+        return tell_unchanged(u);
     if (u->is_waiting && !is_gone)
         return wait_until_gone(u);
     print(u, is_gone || u->dry_run ? "uninstalled" : "uninstalling");
@@ -304,6 +334,8 @@ static int run(struct uninstall *u, const struct flag_words *words)
         return command_misused(&u->c, words->n ? "one install at a time" : "which install?");
     if (u->target.is_cluster && u->c.has_namespace)
         return command_misused(&u->c, "-n and --cluster contradict each other: it is of one namespace, or of all");
+    if (u->deletes_instances && u->is_patient)
+        return command_misused(&u->c, "--when-unused and --delete-instances exclude each other");
     u->is_waiting = u->is_waiting && u->dry_run == DRY_RUN_NONE;
     u->target.name = str_of(words->p[0]);
     u->target.resource = cli_installs_resource(u->target.dialect, u->target.is_cluster);
@@ -337,6 +369,7 @@ int cli_uninstall(int argc, char **argv)
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &u.output, .words = outputs},
         {.name = "stack", .kind = FLAG_YES, .into = &is_stack},
         {.name = "wait", .kind = FLAG_YES, .into = &u.is_waiting},
+        {.name = "when-unused", .kind = FLAG_YES, .into = &u.is_patient},
     };
     struct flag_words words;
     int code = command_start(&u.c, flags, sizeof flags / sizeof *flags, argc, argv, &words);

@@ -251,10 +251,10 @@ def installs_show_their_state(server):
         code, answer = server.ask('PUT', path_of(kind) + '/shown/status', made)
         assert code == 200 and answer['status'] == status, answer
         names, rows = columns(server, path_of(kind))
-        assert names == [('NAME', 0), ('INSTALLED', 0), ('HEALTHY', 0), ('PACKAGE', 0), ('VERSION', 0), ('AGE', 0),
-                         ('DIGEST', 1), ('REASON', 1)], names
+        assert names == [('NAME', 0), ('INSTALLED', 0), ('HEALTHY', 0), ('PACKAGE', 0), ('VERSION', 0), ('DELETING', 0),
+                         ('AGE', 0), ('DIGEST', 1), ('REASON', 1)], names
         cells = rows['shown']
-        assert cells[1:5] == ['True', 'Unknown', FULL['package'], '1.1'] and cells[6:] == ['sha256:0123', 'Available'], cells
+        assert cells[1:5] == ['True', 'Unknown', FULL['package'], '1.1'] and cells[7:] == ['sha256:0123', 'Available'], cells
 
 
 RECORD = {

@@ -31,43 +31,80 @@ packageinstall.packages.crossplane.io/wordpress uninstalled'
     gone
 }
 
-@test "while it is in use it stays, and both ways out are told" {
+in_use='reeve uninstall: PackageInstall app-team-1/wordpress is in use: 1 wordpressinstances (1 in app-team-1). Nothing was changed.
+To uninstall it once they are deleted:
+  reeve uninstall wordpress -n app-team-1 --as jane --when-unused
+To delete them as well:
+  reeve uninstall wordpress -n app-team-1 --as jane --delete-instances'
+
+@test "while it is in use nothing is changed, and both ways forward are printed" {
     wordpress
     kubectl create -f "$ROOT/examples/tour/5-blog.yaml"
+    local before
+    before=$(kubectl get pi wordpress -n app-team-1 -o jsonpath='{.metadata.resourceVersion}')
     run -1 reeve uninstall wordpress -n app-team-1 --as jane
-    says 'reeve uninstall: PackageInstall app-team-1/wordpress is in use, still there: 1 wordpressinstances (1 in app-team-1)
-It goes on by itself when they are gone. Either delete them, or have them deleted:
-  reeve uninstall wordpress -n app-team-1 --as jane --delete-instances'
+    says "$in_use"
+    run -1 reeve uninstall wordpress -n app-team-1 --as jane --dry-run=server
+    says "$in_use"
+    shows "$before" kubectl get pi wordpress -n app-team-1 -o jsonpath='{.metadata.resourceVersion}'
     run -0 kubectl get wordpressinstance blog -n app-team-1
+}
+
+@test "who may not count them changes nothing, either" {
+    kubectl create role uninstaller -n app-team-1 --verb=get,delete --resource=packageinstalls.packages.crossplane.io
+    kubectl create rolebinding uninstaller -n app-team-1 --role=uninstaller --user=ursula
+    run -1 reeve uninstall wordpress -n app-team-1 --as ursula
+    matches '.*cannot count the instances of PackageInstall app-team-1/wordpress.*'
+    matches 'hint: --when-unused leaves the counting to the controller'
+    shows '' kubectl get pi wordpress -n app-team-1 -o jsonpath='{.metadata.deletionTimestamp}'
+}
+
+@test "--when-unused deletes the install, which waits, with everything in place, and shows it" {
+    run -1 reeve uninstall wordpress -n app-team-1 --as jane --when-unused --timeout 2s
+    matches '.*in use, still there: 1 wordpressinstances \(1 in app-team-1\)'
     run -0 kubectl get clusterrole package:wordpressinc:wordpress:1.1:admin
+    run -0 kubectl get pi wordpress -n app-team-1
+    matches 'NAME +INSTALLED +HEALTHY +PACKAGE +VERSION +DELETING +AGE'
+    matches 'wordpress +True +[A-Za-z]+ +wordpressinc/wordpress:1.1 +1.1 +[0-9]+[sm].* +[0-9]+[sm].*'
+    shows 'True InUse' kubectl get pi wordpress -n app-team-1 -o \
+        'jsonpath={.status.conditions[?(@.type=="Terminating")].status} {.status.conditions[?(@.type=="Terminating")].reason}'
 }
 
-@test "whoever asks again, and soon gives up, is told the same" {
+@test "who asks again is told what it waits for" {
     run -1 reeve uninstall wordpress -n app-team-1 --as jane --timeout 1s
-    says 'reeve uninstall: PackageInstall app-team-1/wordpress is in use, still there: 1 wordpressinstances (1 in app-team-1)
-It goes on by itself when they are gone. Either delete them, or have them deleted:
-  reeve uninstall wordpress -n app-team-1 --as jane --delete-instances'
+    matches 'reeve uninstall: PackageInstall app-team-1/wordpress is in use, still there: 1 wordpressinstances \(1 in app-team-1\)'
 }
 
-@test "meanwhile it cannot be installed anew" {
+@test "meanwhile it cannot be installed anew, and plans say so" {
     run -1 reeve install wordpressinc/wordpress:1.1 -n app-team-1 --wait
-    says 'reeve install: PackageInstall app-team-1/wordpress is being uninstalled; see how that goes on:
-  reeve uninstall wordpress -n app-team-1'
+    matches 'reeve install: PackageInstall app-team-1/wordpress is being uninstalled: still there: 1 wordpressinstances .*'
+    matches 'hint: wait for it with "reeve uninstall wordpress -n app-team-1"'
+    run reeve plan wordpressinc/wordpress:1.0 -n app-team-1 --store "$STORE"
+    [ "$status" -ne 0 ]
+    matches ' +Terminating: PackageInstall app-team-1/wordpress is being uninstalled: still'
 }
 
-@test "the way out that was told works, also for what is being uninstalled already" {
-    run -1 reeve uninstall wordpress -n app-team-1 --as jane
-    run -0 bash -c "PATH=$(dirname "$REEVE"):\$PATH; ${lines[-1]}"
+@test "--delete-instances works, also for what is being uninstalled already" {
+    run -0 reeve uninstall wordpress -n app-team-1 --as jane --delete-instances
     mentions 'packageinstall.packages.crossplane.io/wordpress uninstalled'
     gone
 }
 
-@test "and so does the other one" {
+@test "--when-unused goes on when the instances are deleted" {
+    wordpress
+    kubectl create -f "$ROOT/examples/tour/5-blog.yaml"
+    run -0 reeve uninstall wordpress -n app-team-1 --when-unused --wait=false
+    kubectl delete wordpressinstance blog -n app-team-1
+    run -0 reeve uninstall wordpress -n app-team-1 --ignore-not-found
+    gone
+}
+
+@test "once the instances are deleted it goes" {
     wordpress
     kubectl create -f "$ROOT/examples/tour/5-blog.yaml"
     run -1 reeve uninstall wordpress -n app-team-1
     kubectl delete wordpressinstance blog -n app-team-1
-    run -0 reeve uninstall wordpress -n app-team-1 --ignore-not-found
+    run -0 reeve uninstall wordpress -n app-team-1
     gone
 }
 
@@ -114,4 +151,5 @@ PackageInstall app-team-1/wordpress is another:  reeve uninstall wordpress -n ap
 Run "reeve uninstall --help".'
     run -2 reeve uninstall a b
     run -2 reeve uninstall a --cluster -n x
+    run -2 reeve uninstall a --when-unused --delete-instances
 }

@@ -181,10 +181,10 @@ rbac.crossplane.io/aggregate-to-environment-admin=true' labels clusterrole "$ROL
 
 @test "kubectl get shows how it is" {
     run -0 kubectl get cpi
-    matches 'NAME +INSTALLED +HEALTHY +PACKAGE +VERSION +AGE'
+    matches 'NAME +INSTALLED +HEALTHY +PACKAGE +VERSION +DELETING +AGE'
     matches 'provider +True +(True|False|Unknown) +example/provider-gcp:1\.0 +1\.0 +.*'
     run -0 kubectl get cpi provider -o wide
-    matches 'NAME +INSTALLED +HEALTHY +PACKAGE +VERSION +AGE +DIGEST +REASON'
+    matches 'NAME +INSTALLED +HEALTHY +PACKAGE +VERSION +DELETING +AGE +DIGEST +REASON'
     matches "provider .* sha256:[0-9a-f]{64} +[A-Za-z]+"
     shows '{"established":6,"wanted":6}' look cpi provider -o 'jsonpath={.status.crds}'
     run -0 kubectl get crossplane -o name
