@@ -154,7 +154,9 @@ int package_build(int argc, char **argv)
 {
     struct moving m = {0};
     struct flag_words words;
+    bool pass_full_deployment = false;
     const struct flag flags[] = {
+        {.name = "insecure-pass-full-deployment", .kind = FLAG_YES, .into = &pass_full_deployment},
         {.letter = 't', .name = "tag", .kind = FLAG_TEXT, .into = &m.tag},
         PACKAGE_FLAGS(&m.images),
     };
@@ -164,11 +166,13 @@ int package_build(int argc, char **argv)
     if (words.n != 1) {
         code = command_misused(&m.command, "name one directory");
     } else if (m.tag.n == 0) {
-        code = command_misused(&m.command, "say --tag REFERENCE: what is the package called?");
+        code = command_misused(&m.command, "missing --tag: use --tag REFERENCE to name the image");
     } else {
         m.request.reference = m.tag;
         m.request.directory = str_of(words.p[0]);
-        code = move(&m, OCI_BUILD);
+        code = package_lint_directory(&m.command, &m.images, words.p[0], m.tag, pass_full_deployment);
+        if (code == CLI_OK)
+            code = move(&m, OCI_BUILD);
     }
     return command_end(&m.command, code);
 }

@@ -243,7 +243,7 @@ static int inspect(struct command *c, const struct package_flags *images, const 
         return err.code == ERR_BAD_REQUEST ? command_misused(c, "%s", err.msg) : command_fail(c, &err);
     struct buf out = {.arena = &c->arena};
     struct inspection s = {.arena = &c->arena, .term = &c->term, .what = what, .source = &source, .out = &out};
-    plan_make_alone(s.arena, source.package, &s.plan);
+    plan_make_alone(s.arena, source.package, (struct plan_options){0}, &s.plan);
     if (output == TEXT) {
         print_text(&s);
     } else {

@@ -47,6 +47,7 @@ static const struct field_rule app_rules[] = {
 static void read_scope(struct load *l, str file, const struct json *app)
 {
     str scope = json_get_text(app, S("permissionScope"));
+    l->package->states_scope = scope.n > 0;
     if (scope.n == 0 || str_eq(scope, S("Namespaced")))
         l->package->scope = PACKAGE_NAMESPACED;
     else if (str_eq(scope, S("Cluster")))

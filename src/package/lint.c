@@ -2,7 +2,6 @@
 #include "package/lint.h"
 
 #include "package/fields.h"
-#include "package/plan.h"
 #include "package/pod.h"
 
 #include <stdlib.h>
@@ -72,10 +71,10 @@ void package_lint_add(struct lint *l, str reason, str message)
 
 /* ---- What an install would say. ---- */
 
-static void check_install(struct lint *l, const struct package *p)
+static void check_install(struct lint *l, const struct package *p, struct plan_options options)
 {
     struct plan plan;
-    plan_make_alone(l->arena, p, &plan);
+    plan_make_alone(l->arena, p, options, &plan);
     add_all(l, p, false, &plan.findings);
 }
 
@@ -89,6 +88,8 @@ static void warn(struct findings *f, const struct package *p, const char *text)
 static void check_description(const struct package *p, struct findings *f)
 {
     bool is_stream = p->format == PACKAGE_FORMAT_XPKG;
+    if (!is_stream && !p->states_scope)
+        warn(f, p, "permissionScope: is missing: the package counts as Namespaced; use Cluster or Namespaced");
     if (json_get_text(&p->metadata, S("title")).n == 0)
         warn(f, p,
              is_stream ? "metadata.name: is missing: people will see no title"
@@ -149,11 +150,11 @@ static int by_place(const void *l, const void *r)
     return order ? order : str_cmp(a->message, b->message);
 }
 
-void package_lint(struct arena *a, const struct package *p, struct lint *ret)
+void package_lint(struct arena *a, const struct package *p, struct plan_options options, struct lint *ret)
 {
     struct findings own = {.arena = a};
     *ret = (struct lint){.arena = a};
-    check_install(ret, p);
+    check_install(ret, p, options);
     add_all(ret, p, true, &p->warnings);
     /* What was not read because something else is wrong is not missing. */
     if (p->path.n && (p->findings.list.n == 0 || json_len(&p->metadata) > METADATA_ALWAYS))

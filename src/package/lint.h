@@ -6,7 +6,7 @@
  * Errors: none; they are what it is about. */
 #pragma once
 
-#include "package/package.h"
+#include "package/plan.h"
 
 struct lint_finding {
     bool is_warning; /* it can be installed all the same */
@@ -23,6 +23,7 @@ struct lint {
     size_t more;                   /* are not told: see FINDINGS_MAX */
 };
 
-void package_lint(struct arena *a, const struct package *p, struct lint *ret);
+/* options: of the server that is to install it. */
+void package_lint(struct arena *a, const struct package *p, struct plan_options options, struct lint *ret);
 /* One more, of what kept a package from being read at all: "FILE: what is wrong". */
 void package_lint_add(struct lint *l, str reason, str message);

@@ -47,6 +47,7 @@ struct package {
     str source; /* "registry.example.org/acme/wordpress": versions of one package have one; see oci_reference_source */
     enum package_format format;
     enum package_scope scope;
+    bool states_scope; /* its author did; a package of format A that does not is Namespaced */
     str path; /* of the file that says so: ".registry/app.yaml", "package.yaml"; empty: there is none */
     /* Title, overview, readme, maintainers, icons, …: what records show, at most PACKAGE_MAX_METADATA bytes as JSON. */
     struct json metadata;

@@ -152,7 +152,7 @@ static size_t no_crds(void *ctx, struct arena *a, str group, const struct plan_c
     return 0;
 }
 
-void plan_make_alone(struct arena *a, const struct package *p, struct plan *ret)
+void plan_make_alone(struct arena *a, const struct package *p, struct plan_options options, struct plan *ret)
 {
     static const struct plan_facts nothing = {.crd = no_crd, .crds_of_group = no_crds};
     const bool is_cluster = p->scope == PACKAGE_CLUSTER;
@@ -166,5 +166,5 @@ void plan_make_alone(struct arena *a, const struct package *p, struct plan *ret)
         .pull_secrets = json_null(),
         .account_annotations = json_null(),
     };
-    plan_make(a, &(struct plan_args){.package = p, .install = install, .facts = &nothing}, ret);
+    plan_make(a, &(struct plan_args){.package = p, .install = install, .facts = &nothing, .options = options}, ret);
 }

@@ -115,7 +115,7 @@ void plan_make(struct arena *a, const struct plan_args *args, struct plan *ret);
 /* The cluster-wide access of the controller of a namespaced install: dependencies that are cluster-scoped. */
 struct rules plan_cluster_access(const struct plan_install *install, const struct plan *plan);
 /* Of the package alone: as on a cluster that has nothing, by an install of its own name in the one scope that it is for. */
-void plan_make_alone(struct arena *a, const struct package *p, struct plan *ret);
+void plan_make_alone(struct arena *a, const struct package *p, struct plan_options options, struct plan *ret);
 
 struct plan_grants {
     const struct plan_grant *p;

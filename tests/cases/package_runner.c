@@ -314,7 +314,7 @@ static void expect_lint(struct round *r, const struct case_section *s)
     if (!is_loaded(r, s))
         return;
     r->are_findings_seen = true; /* they are among them */
-    package_lint(r->file->arena, r->package, &lint);
+    package_lint(r->file->arena, r->package, (struct plan_options){0}, &lint);
     size_t wrong = lint.more, warnings = 0;
     vec_each(&lint.list, it)
     {

@@ -176,9 +176,27 @@ YAML
     golden lint-wrong-inner lint wrong/.registry
 }
 
+@test "build refuses what lint rejects, and builds nothing" {
+    make_wrong
+    golden build-wrong build wrong -t made/refused:1
+    refuses 'made/refused:1' inspect made/refused:1 --mirror docker.io=127.0.0.1:1
+    # a Deployment that controllers refuse by default
+    package init privileged >/dev/null
+    sed -i 's/^    spec:$/    spec:\n      hostNetwork: true/' privileged/.registry/install.yaml
+    run -1 package lint privileged
+    mentions hostNetwork
+    run -1 package build privileged -t made/privileged:1
+    mentions hostNetwork
+    run -0 package lint privileged --insecure-pass-full-deployment
+    run -0 package build privileged -q -t made/privileged:1 --insecure-pass-full-deployment
+    # warnings do not count
+    mkdir -p plain/.registry && echo 'colour: blue' >plain/.registry/app.yaml
+    run -0 package build plain -q -t made/plain:1
+}
+
 @test "the same is wrong with the image" {
     make_wrong
-    package build wrong -q -t made/wrong:1
+    python3 -B "$ROOT/tests/packages/image.py" pack wrong made/wrong:1 "$REEVE_DATA_DIR/packages/store"
     golden lint-wrong-image lint made/wrong:1
 }
 

@@ -184,7 +184,7 @@ class Tests:
     def wrong_words(self):
         assert 'say first what to do' in self.run(code=2)
         assert 'unknown command "fetch"' in self.run('fetch', 'x', code=2)
-        assert 'what is the package called?' in self.run('build', '.', code=2)
+        assert 'missing --tag' in self.run('build', '.', code=2)
         assert 'name one image' in self.run('pull', code=2)
         assert 'unknown flag -t' in self.run('pull', 'x', '-t', 'y', code=2)
         assert '--allow-port 0: say a number' in self.run('pull', 'x', '--allow-port', '0', code=2)
