@@ -24,6 +24,7 @@ struct controller_env {
     str namespaced_groups;            /* --namespaced-package-groups; empty: not said */
     bool requires_approval;           /* --require-approval */
     bool allows_cluster_dependencies; /* --allow-cluster-dependencies */
+    bool no_crd_view;                 /* --no-crd-view */
 };
 
 enum { CONTROLLER_RIGHTS = 16 }; /* room for the longest list and a NULL */

@@ -54,7 +54,8 @@ static int add_controllers(struct manager *m, struct service *s, struct err *err
                                  .pass_full_deployment = m->options.packages.pass_full_deployment,
                                  .namespaced_groups = m->options.packages.namespaced_groups,
                                  .requires_approval = m->options.requires_approval,
-                                 .allows_cluster_dependencies = m->options.allows_cluster_dependencies};
+                                 .allows_cluster_dependencies = m->options.allows_cluster_dependencies,
+                                 .no_crd_view = m->options.no_crd_view};
     for (size_t i = 0; i < m->options.n_rows; i++) {
         int code = m->options.rows[i]->add(&env, err);
         if (code < 0)

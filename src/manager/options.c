@@ -82,6 +82,7 @@ static int read_flags(struct arena *a, int argc, char **argv, struct manager_opt
         {.name = "listen", .kind = FLAG_ADDRESS, .into = &o->listen, .env = "REEVE_LISTEN"},
         {.name = "root-ca-file", .kind = FLAG_PATH, .into = &o->root_ca_file},
         {.name = "allow-cluster-dependencies", .kind = FLAG_YES, .into = &o->allows_cluster_dependencies},
+        {.name = "no-crd-view", .kind = FLAG_YES, .into = &o->no_crd_view},
         {.name = "require-approval", .kind = FLAG_YES, .into = &o->requires_approval},
         {.name = "no-leader-election", .kind = FLAG_YES, .into = &o->no_election},
         {.name = "lease-namespace", .kind = FLAG_NAME, .into = &o->lease_namespace},

@@ -22,7 +22,7 @@ struct manager_options {
     const char *root_ca_file; /* NULL: the CA by which the server itself is believed */
     enum log_level level;
     struct package_sources packages;
-    bool requires_approval, allows_cluster_dependencies, no_election, is_print_rbac, is_print_crds;
+    bool no_crd_view, requires_approval, allows_cluster_dependencies, no_election, is_print_rbac, is_print_crds;
 };
 
 /* 0; or 1: help was asked for and shown. */

@@ -48,7 +48,8 @@ static int add_rows(struct up_controllers *c, struct err *err)
                                  .pass_full_deployment = c->options.packages->pass_full_deployment,
                                  .namespaced_groups = c->options.packages->namespaced_groups,
                                  .requires_approval = c->options.requires_approval,
-                                 .allows_cluster_dependencies = c->options.allows_cluster_dependencies};
+                                 .allows_cluster_dependencies = c->options.allows_cluster_dependencies,
+                                 .no_crd_view = c->options.no_crd_view};
     while (c->n < controllers_count()) {
         const struct controller_row *row = controllers_row(c->n);
         env.client = c->clients[c->n++] =

@@ -20,6 +20,7 @@ struct up_controllers_options {
     const struct package_sources *packages;
     bool requires_approval;           /* of ClusterPermissions */
     bool allows_cluster_dependencies; /* of namespaced packages */
+    bool no_crd_view;
     str managed;                      /* see managed.h; empty: no agent runs here */
     str ca_pem;                       /* of this server; lives as long */
 };

@@ -15,6 +15,7 @@ static int read_flags(struct arena *a, int argc, char **argv, struct up_options 
         {.name = "managed", .kind = FLAG_NAME, .into = &o->managed},
         {.name = "no-controllers", .kind = FLAG_YES, .into = &o->no_controllers, .env = "REEVE_NO_CONTROLLERS"},
         {.name = "allow-cluster-dependencies", .kind = FLAG_YES, .into = &o->allows_cluster_dependencies},
+        {.name = "no-crd-view", .kind = FLAG_YES, .into = &o->no_crd_view},
         {.name = "require-approval", .kind = FLAG_YES, .into = &o->requires_approval},
         {.name = "max-requests-inflight", .kind = FLAG_COUNT, .into = &o->max_reads},
         {.name = "max-mutating-requests-inflight", .kind = FLAG_COUNT, .into = &o->max_writes},

@@ -18,7 +18,7 @@ struct up_options {
     enum log_level level;
     struct package_sources packages;
     uint32_t max_reads, max_writes; /* at work at once; 0: the defaults */
-    bool no_controllers, requires_approval, allows_cluster_dependencies, is_quiet;
+    bool no_controllers, no_crd_view, requires_approval, allows_cluster_dependencies, is_quiet;
 };
 
 /* 0; or 1: help was asked for and shown. */

@@ -278,6 +278,7 @@ static int start_controllers(struct up *u, struct err *err)
                                              .packages = &u->options.packages,
                                              .requires_approval = u->options.requires_approval,
                                              .allows_cluster_dependencies = u->options.allows_cluster_dependencies,
+                                             .no_crd_view = u->options.no_crd_view,
                                              .managed = u->options.managed,
                                              .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki))};
     return up_controllers_start(&options, &u->controllers, err);

@@ -230,7 +230,8 @@ static struct client *add_reader(struct world *w)
     return add_client(w, loopback_client_new(w->api, &options));
 }
 
-static void start_controllers(struct world *w)
+/* s: how to start them; NULL: as always. */
+static void start_controllers(struct world *w, const struct case_section *s)
 {
     struct control_options options = {
         .loop = w->loop, .clock = w->clock, .random = random_of_fake(&w->chance), .log = &w->log};
@@ -242,6 +243,7 @@ static void start_controllers(struct world *w)
         .reader = add_reader(w),
         .is_embedded = is_embedded(w),
         .root_ca = w->root_ca,
+        .no_crd_view = s && case_has_arg(s, S("no-crd-view")),
     };
     for (size_t i = 0; i < controllers_count(); i++) {
         const struct controller_row *row = controllers_row(i);
@@ -454,7 +456,7 @@ static void step(struct world *w, const struct case_section *s)
     } else if (str_eq(s->name, S("stop"))) {
         stop_controllers(w);
     } else if (str_eq(s->name, S("start"))) {
-        start_controllers(w);
+        start_controllers(w, s);
     } else if (!str_eq(s->name, S("note")) && !str_eq(s->name, S("remote")) && !step_on_objects(w, s)) {
         case_fail(w->c, s, "what is \"%.*s\"?", STR(s->name));
     }
@@ -470,7 +472,7 @@ static void run(struct case_file *c)
         case_fail(c, NULL, "cannot open: %s", err.msg);
     } else {
         w.root_ca = root_ca_new(S("PEM"));
-        start_controllers(&w);
+        start_controllers(&w, NULL);
         for (size_t i = 0; i < c->sections.n; i++)
             step(&w, &c->sections.p[i]);
     }

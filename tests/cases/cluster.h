@@ -14,7 +14,7 @@
  *     --- clock SECONDS               later is now
  *     --- root-ca TEXT                the certificates are renewed
  *     --- stop                        the controllers end…
- *     --- start                       …and start anew
+ *     --- start [no-crd-view]         …and start anew, with --no-crd-view
  *     --- visits CONTROLLER           all is settled; what must be behind it is how often the controller has worked since the last
  *     N                               time that this was asked, or since the beginning
  *     --- note …                      says something to the reader

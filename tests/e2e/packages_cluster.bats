@@ -175,7 +175,7 @@ rbac.crossplane.io/aggregate-to-environment-admin=true' labels clusterrole "$ROL
     ours='(cloudsqlinstances|cloudsqlinstanceclasses|gkeclusters|networks|subnetworks)(/[a-z]+)?\.(database|compute)\.gcp\.example\.org'
     run -0 allowed "$(account crossplane-system provider)" system:serviceaccounts system:serviceaccounts:crossplane-system
     # What everybody may, and what it should.
-    run grep -vE "^[a-z0-9-]+ ($ours|mysqlinstances(/[a-z]+)?\.database\.example\.org|secrets|configmaps|events) create,delete,deletecollection,get,list,patch,update,watch\$|^- self[a-z]+\.auth[a-z]+\.k8s\.io create\$" <<<"$output"
+    run grep -vE "^[a-z0-9-]+ ($ours|mysqlinstances(/[a-z]+)?\.database\.example\.org|secrets|configmaps|events) create,delete,deletecollection,get,list,patch,update,watch\$|^- self[a-z]+\.auth[a-z]+\.k8s\.io create\$|^- customresourcedefinitions\.apiextensions\.k8s\.io get,list,watch\$" <<<"$output"
     says ''
 }
 
@@ -271,6 +271,16 @@ YAML
     shows provider look deployment provider-controller -n gcp-system -o 'jsonpath={.spec.template.spec.serviceAccountName}'
     shows gcp-system look clusterrolebinding "$ROLE:system" -o 'jsonpath={.subjects[0].namespace}'
     is_gone serviceaccount provider -n crossplane-system
+}
+
+@test "another namespace in the spec moves the controller, and leaves the old namespace without it" {
+    kubectl patch cpi provider --type=merge -p '{"spec":{"namespace":"gcp-new"}}'
+    eventually look deployment provider-controller -n gcp-new
+    eventually is_gone deployment provider-controller -n gcp-system
+    eventually is_gone serviceaccount provider -n gcp-system
+    eventually shows gcp-new look clusterrolebinding "$ROLE:system" -o 'jsonpath={.subjects[*].namespace}'
+    run -0 look namespace gcp-system -o name
+    installed cpi provider
     uninstall cpi provider
 }
 

@@ -21,12 +21,14 @@ jane() { kubectl --as=jane "$@"; }
 
 ALL=create,delete,deletecollection,get,list,patch,update,watch
 
-# rights: all that she may do, but to ask what she may do.
-rights() { allowed jane | sed -E '/^- self[a-z]+\.auth[a-z]+\.k8s\.io create$/d'; }
+# rights: all that she may do, but for what every user may: ask what she may do, and read CRDs.
+rights() {
+    allowed jane | sed -E -e '/^- self[a-z]+\.auth[a-z]+\.k8s\.io create$/d' -e '/^- customresourcedefinitions\.apiextensions\.k8s\.io get,list,watch$/d'
+}
 
 # What the role of a namespace has before anything is installed.
 first_rights() {
-    printf 'app-team-1 %s\n' "configmaps $ALL" "secrets $ALL" "packageinstalls.packages.crossplane.io $ALL" 'packages.packages.crossplane.io get,list,watch' \
+    printf 'app-team-1 %s\n' "configmaps $ALL" 'events get,list,watch' "secrets $ALL" "packageinstalls.packages.crossplane.io $ALL" 'packages.packages.crossplane.io get,list,watch' \
         "stackinstalls.stacks.crossplane.io $ALL" 'stacks.stacks.crossplane.io get,list,watch'
 }
 
@@ -108,7 +110,7 @@ YAML
 
 @test "she can do nothing anywhere else" {
     for command in 'get secret theirs -n app-team-2' 'get configmaps -n app-team-2' 'get packageinstalls -n app-team-2' 'get packageinstalls --all-namespaces' \
-        'get clusterpackageinstalls' 'get secrets -n crossplane-system' 'get namespaces' 'get crds' 'get clusterroles' 'get nodes' \
+        'get clusterpackageinstalls' 'get secrets -n crossplane-system' 'get namespaces' 'delete crd wordpressinstances.wordpress.example.org' 'get clusterroles' 'get nodes' \
         'delete namespace app-team-1' 'get pods -n app-team-1' 'get rolebindings -n app-team-1' 'get serviceaccounts -n app-team-1' \
         'create token wordpress -n app-team-1' 'create rolebinding x -n app-team-1 --clusterrole=crossplane:ns:app-team-1:admin --user=x' \
         'get mysqlinstances -n app-team-1' 'get secret theirs -n app-team-2 --as-group=app-team-2' \

@@ -53,7 +53,8 @@ PRECIOUS = (
 # ---- What should be allowed. A grant: (verbs or ANY, group, resources, namespace or None for everywhere). ----
 
 EVERYBODY = [(('create',), 'authorization.k8s.io', {'selfsubjectaccessreviews', 'selfsubjectrulesreviews'}, None),
-             (('create',), 'authentication.k8s.io', {'selfsubjectreviews'}, None)]
+             (('create',), 'authentication.k8s.io', {'selfsubjectreviews'}, None),
+             (('get', 'list', 'watch'), 'apiextensions.k8s.io', {'customresourcedefinitions'}, None)]
 
 
 def is_granted(grants, verb, group, resource, namespace):

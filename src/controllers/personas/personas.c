@@ -36,9 +36,19 @@ static const struct applyset set = {
     .field_manager = S_INIT(PERSONAS_FIELD_MANAGER),
 };
 
+/* Bindings of which there is one each. */
+static const struct {
+    const char *role, *group, *selector;
+} bound[] = {
+    {PERSONA_ADMIN, PERSONA_GROUP, "metadata.name=" PERSONA_ADMIN},
+    {PERSONA_CRD_VIEW, "system:authenticated", "metadata.name=" PERSONA_CRD_VIEW},
+};
+enum { BINDINGS = sizeof bound / sizeof *bound };
+
 struct personas {
+    bool no_crd_view; /* --no-crd-view */
     struct control *control;
-    struct informer *namespaces, *roles, *bindings;
+    struct informer *namespaces, *roles, *bindings[BINDINGS];
     struct controller *once, *each;
     struct recorder *recorder;
     int64_t written; /* when the labels last were; of the one worker of once */
@@ -203,8 +213,12 @@ static int reconcile_once(void *ctx, struct reconcile *r, struct err *err)
         push(r->arena, &wants, &roles, persona_role_object(r->arena, &persona_roles[i], names, n));
         push_if_there(r->arena, &have, p->roles, &roles, str_of(persona_roles[i].name));
     }
-    push(r->arena, &wants, &bindings, persona_binding(r->arena));
-    push_if_there(r->arena, &have, p->bindings, &bindings, S(PERSONA_ADMIN));
+    for (size_t i = 0; i < BINDINGS; i++) {
+        str role = str_of(bound[i].role);
+        if (!p->no_crd_view || !str_eq(role, S(PERSONA_CRD_VIEW)))
+            push(r->arena, &wants, &bindings, persona_binding(r->arena, role, str_of(bound[i].group)));
+        push_if_there(r->arena, &have, p->bindings[i], &bindings, role);
+    }
     p->written = r->clock.mono_ns(r->clock.ctx);
     return carry_out(p, r, &wants, &have, wants.p[0].object, err);
 }
@@ -246,24 +260,26 @@ static void open_informers(struct personas *p, const struct controller_env *env)
 {
     p->namespaces = namespaces_informer(env);
     p->roles = control_informer(env->control, &(struct informer_options){.client = env->reader, .resource = roles});
-    p->bindings =
-        control_informer(env->control, &(struct informer_options){.client = env->reader,
-                                                                  .resource = bindings,
-                                                                  .field_selector = S("metadata.name=" PERSONA_ADMIN)});
+    for (size_t i = 0; i < BINDINGS; i++)
+        p->bindings[i] =
+            control_informer(env->control, &(struct informer_options){.client = env->reader,
+                                                                      .resource = bindings,
+                                                                      .field_selector = str_of(bound[i].selector)});
 }
 
 static struct controller *add_controller(struct personas *p, const struct controller_env *env, const char *name,
                                          unsigned workers,
                                          int (*reconcile)(void *ctx, struct reconcile *r, struct err *err))
 {
-    return control_add(
-        env->control, &(struct controller_options){.name = name,
-                                                   .client = env->client,
-                                                   .workers = workers,
-                                                   .reconcile = reconcile,
-                                                   .ctx = p,
-                                                   .needs = (struct informer *[]){p->namespaces, p->roles, p->bindings},
-                                                   .n_needs = 3});
+    struct informer *needs[2 + BINDINGS] = {p->namespaces, p->roles};
+    memcpy(needs + 2, p->bindings, sizeof p->bindings);
+    return control_add(env->control, &(struct controller_options){.name = name,
+                                                                  .client = env->client,
+                                                                  .workers = workers,
+                                                                  .reconcile = reconcile,
+                                                                  .ctx = p,
+                                                                  .needs = needs,
+                                                                  .n_needs = 2 + BINDINGS});
 }
 
 static int add(const struct controller_env *env, struct err *err)
@@ -276,25 +292,28 @@ static int add(const struct controller_env *env, struct err *err)
     p->control = env->control;
     p->recorder = recorder_new(&(struct recorder_options){
         .loop = env->loop, .client = env->client, .clock = env->clock, .component = S("reeve-personas")});
+    p->no_crd_view = env->no_crd_view;
     control_own(env->control, p, discard);
     open_informers(p, env);
     p->once = add_controller(p, env, "personas", 1, reconcile_once);
     p->each = add_controller(p, env, "namespace-personas", WORKERS, reconcile_each);
     informer_add_handler(p->namespaces, &(struct informer_handler){.changed = on_namespace, .ctx = p});
     informer_add_handler(p->roles, &(struct informer_handler){.changed = on_role, .ctx = p});
-    informer_add_handler(p->bindings, &(struct informer_handler){.changed = on_binding, .ctx = p});
+    for (size_t i = 0; i < BINDINGS; i++)
+        informer_add_handler(p->bindings[i], &(struct informer_handler){.changed = on_binding, .ctx = p});
     control_enqueue(p->once, (str){0}, ONCE);
     return 0;
 }
 
 /* escalate: the roles grant what this account does not have itself, and an aggregated one could come to grant anything. bind: of
- * the one role that it binds. */
+ * the roles that it binds. */
 const struct controller_row personas_row = {
     .name = "personas",
     .account = "personas-controller",
     .summary = "keeps the roles that people are bound to",
     .rights = {"list,watch::namespaces", "create,delete,escalate,list,patch,watch:" GROUP ":clusterroles",
-               "bind:" GROUP ":clusterroles:" PERSONA_ADMIN, "create:" GROUP ":clusterrolebindings",
-               "list,patch,watch:" GROUP ":clusterrolebindings:" PERSONA_ADMIN, "create,patch::events"},
+               "bind:" GROUP ":clusterroles:" PERSONA_ADMIN "," PERSONA_CRD_VIEW,
+               "create:" GROUP ":clusterrolebindings", "list,patch,watch:" GROUP ":clusterrolebindings:" PERSONA_ADMIN,
+               "delete,list,patch,watch:" GROUP ":clusterrolebindings:" PERSONA_CRD_VIEW, "create,patch::events"},
     .add = add,
 };

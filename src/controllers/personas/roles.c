@@ -3,9 +3,11 @@
  *
  *   records           (Package and the like) are only read by people, whatever the tables say: one made by hand grants nothing
  *   crossplane-admin  may do what the others may, so that it can bind people to them: nobody can grant what he does not have
- *   kinds             personas of an environment see which kinds there are and in which namespaces they can be used; in a
- *                     namespace that takes a ClusterRoleBinding to crossplane:system:ns-persona-cluster-rights, because both are
- *                     objects of the cluster */
+ *   Events            of installs are read by the personas that read the installs. Those of cluster-scoped objects are in namespace
+ *                     default, and roles of the environment are bound for the whole cluster: they read Events everywhere
+ *   kinds             personas of an environment see which kinds exist and in which namespaces they can be used. CRDs are cluster-scoped
+ *                     and readable to every authenticated user (crossplane-crd-view); for Namespaces the personas of a namespace
+ *                     need a ClusterRoleBinding to crossplane:system:ns-persona-cluster-rights */
 #include "controllers/personas/roles.h"
 
 #include "authz/bootstrap.h"
@@ -20,6 +22,7 @@
 #define STACKS ":stacks.crossplane.io:"
 #define SEES_CRDS READ ":apiextensions.k8s.io:customresourcedefinitions"
 #define SEES_NAMESPACES READ "::namespaces"
+#define SEES_EVENTS READ "::events"
 #define PREFIX "crossplane:ns:"
 #define DEFAULT_PREFIX "crossplane:package-manager:ns:default:"
 
@@ -41,39 +44,42 @@ const struct persona_role persona_roles[] = {
         .name = "crossplane:package-manager:env:default:admin",
         .labels = {LABEL_TO_ENVIRONMENT "admin", LABEL_TO_ADMIN},
         .rules = {ALL PACKAGES "clusterpackageinstalls", READ PACKAGES "clusterpackages",
-                  ALL STACKS "clusterstackinstalls", READ STACKS "clusterstacks", SEES_CRDS, SEES_NAMESPACES},
+                  ALL STACKS "clusterstackinstalls", READ STACKS "clusterstacks", SEES_CRDS, SEES_NAMESPACES,
+                  SEES_EVENTS},
     },
     {
         .name = "crossplane:package-manager:env:default:edit",
         .labels = {LABEL_TO_ENVIRONMENT "edit"},
         .rules = {ALL PACKAGES "clusterpackageinstalls", READ PACKAGES "clusterpackages",
-                  ALL STACKS "clusterstackinstalls", READ STACKS "clusterstacks", SEES_CRDS, SEES_NAMESPACES},
+                  ALL STACKS "clusterstackinstalls", READ STACKS "clusterstacks", SEES_CRDS, SEES_NAMESPACES,
+                  SEES_EVENTS},
     },
     {
         .name = "crossplane:package-manager:env:default:view",
         .labels = {LABEL_TO_ENVIRONMENT "view"},
         .rules = {READ PACKAGES "clusterpackageinstalls,clusterpackages",
-                  READ STACKS "clusterstackinstalls,clusterstacks", SEES_CRDS, SEES_NAMESPACES},
+                  READ STACKS "clusterstackinstalls,clusterstacks", SEES_CRDS, SEES_NAMESPACES, SEES_EVENTS},
     },
     {
         .name = DEFAULT_PREFIX "admin",
         .labels = {LABEL_TO_NAMESPACE "admin", LABEL_TO_ADMIN},
         .has_namespaces = true,
         .rules = {ALL PACKAGES "packageinstalls", READ PACKAGES "packages", ALL STACKS "stackinstalls",
-                  READ STACKS "stacks", ALL "::configmaps,secrets"},
+                  READ STACKS "stacks", ALL "::configmaps,secrets", SEES_EVENTS},
     },
     {
         .name = DEFAULT_PREFIX "edit",
         .labels = {LABEL_TO_NAMESPACE "edit"},
         .has_namespaces = true,
-        .rules = {ALL PACKAGES "packageinstalls", ALL STACKS "stackinstalls", ALL "::configmaps,secrets"},
+        .rules = {ALL PACKAGES "packageinstalls", ALL STACKS "stackinstalls", ALL "::configmaps,secrets", SEES_EVENTS},
     },
     {
         .name = DEFAULT_PREFIX "view",
         .labels = {LABEL_TO_NAMESPACE "view"},
         .has_namespaces = true,
-        .rules = {READ PACKAGES "packageinstalls", READ STACKS "stackinstalls"},
+        .rules = {READ PACKAGES "packageinstalls", READ STACKS "stackinstalls", SEES_EVENTS},
     },
+    {.name = PERSONA_CRD_VIEW, .scope = "system", .rules = {SEES_CRDS}},
     {.name = "crossplane:system:ns-persona-cluster-rights", .scope = "system", .rules = {SEES_CRDS, SEES_NAMESPACES}},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
@@ -141,17 +147,17 @@ struct json persona_role_object(struct arena *a, const struct persona_role *role
     return object;
 }
 
-struct json persona_binding(struct arena *a)
+struct json persona_binding(struct arena *a, str role, str group)
 {
     struct json labels = json_obj(), ref = json_obj(), subject = json_obj(), subjects = json_arr();
     json_add(a, &labels, S(LABEL_SCOPE), json_str(S("system")));
-    struct json binding = object_of(a, S("ClusterRoleBinding"), S(PERSONA_ADMIN), labels);
+    struct json binding = object_of(a, S("ClusterRoleBinding"), role, labels);
     json_add(a, &ref, S("apiGroup"), json_str(S(GROUP)));
     json_add(a, &ref, S("kind"), json_str(S("ClusterRole")));
-    json_add(a, &ref, S("name"), json_str(S(PERSONA_ADMIN)));
+    json_add(a, &ref, S("name"), json_str(role));
     json_add(a, &subject, S("apiGroup"), json_str(S(GROUP)));
     json_add(a, &subject, S("kind"), json_str(S("Group")));
-    json_add(a, &subject, S("name"), json_str(S(PERSONA_GROUP)));
+    json_add(a, &subject, S("name"), json_str(group));
     json_push(a, &subjects, subject);
     json_add(a, &binding, S("roleRef"), ref);
     json_add(a, &binding, S("subjects"), subjects);

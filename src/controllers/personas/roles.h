@@ -10,7 +10,7 @@
 enum {
     ROLES_IN_NAMESPACE = 3, /* admin, edit, view */
     ROLES_LABELS = 3,       /* room for the longest list of a row and a NULL */
-    ROLES_RULES = 6,
+    ROLES_RULES = 8,
 };
 
 struct persona_role {
@@ -28,11 +28,12 @@ extern const size_t persona_roles_n;
 
 #define PERSONA_ADMIN "crossplane-admin" /* the role, and its binding to PERSONA_GROUP */
 #define PERSONA_GROUP "crossplane:masters"
+#define PERSONA_CRD_VIEW "crossplane-crd-view" /* the role, and its binding to every authenticated user */
 
 /* namespaces: those with personas, by name. */
 struct json persona_role_object(struct arena *a, const struct persona_role *role, const str *namespaces, size_t n);
-/* crossplane:masters are crossplane-admin. */
-struct json persona_binding(struct arena *a);
+/* A ClusterRoleBinding of a role to a group, of the role's name. */
+struct json persona_binding(struct arena *a, str role, str group);
 /* "crossplane:ns:x:admin" */
 str persona_name(struct arena *a, str namespace, size_t i);
 /* Of one namespace. i: below ROLES_IN_NAMESPACE. */
