@@ -304,9 +304,9 @@ static void tell(struct task *t, const struct oci_progress *now)
     (void)emit_progress(&t->emit, now, &unread);
 }
 
-static void tell_layers(void *ctx, size_t layers, size_t of, uint64_t bytes)
+static void tell_layers(void *ctx, const struct oci_moved *now)
 {
-    tell(ctx, &(struct oci_progress){OCI_STEP_LAYERS, layers, of, bytes});
+    tell(ctx, &(struct oci_progress){OCI_STEP_LAYERS, now->layers, now->of, now->bytes, now->bytes_of});
 }
 
 static int build(struct task *t, struct oci_digest *ret, struct err *err)
@@ -318,7 +318,7 @@ static int build(struct task *t, struct oci_digest *ret, struct err *err)
     for (size_t i = 0; i < build.n_files; i++)
         bytes += build.files[i].data.n;
     size_t n = build.n_parts ? build.n_parts : build.n_files;
-    tell(t, &(struct oci_progress){OCI_STEP_FILES, n, n, bytes});
+    tell(t, &(struct oci_progress){OCI_STEP_FILES, n, n, bytes, bytes});
     return oci_build_image(t->store, &build, &t->ref, ret, err);
 }
 

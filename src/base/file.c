@@ -130,3 +130,18 @@ int file_update(const char *path, str text, struct err *err)
         return 0;
     return file_write(path, text, err);
 }
+
+const char *file_find_program(struct arena *a, str search, const char *name)
+{
+    str folder, rest = search;
+    struct stat st;
+    while (rest.n) {
+        (void)str_cut(rest, ':', &folder, &rest);
+        if (folder.n == 0 || folder.p[0] != '/')
+            continue;
+        char *path = str_cstr(a, str_fmt(a, "%.*s/%s", STR(folder), name));
+        if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+            return path;
+    }
+    return NULL;
+}

@@ -20,6 +20,9 @@ enum file_type {
 
 int file_read(struct arena *a, str path, enum file_type type, size_t max, str *ret, struct err *err);
 
+/* The path of a program in one of the folders of search, as $PATH has them; relative ones do not count. NULL: it is in none. */
+const char *file_find_program(struct arena *a, str search, const char *name);
+
 /* Whether a file or directory that holds secrets is this user's, and no other user may read or write it; else ERR_INVALID. The path
  * is for the text. */
 int file_check_private(const char *path, const struct stat *st, struct err *err);

@@ -39,6 +39,7 @@ static void see(void *ctx, const struct oci_progress *now)
     m->steps[0].at = now->at;
     m->steps[0].of = now->of;
     m->steps[0].bytes = now->bytes;
+    m->steps[0].bytes_of = now->bytes_of;
     progress_show(&m->progress);
 }
 
@@ -72,16 +73,20 @@ static int make_parents(struct arena *a, str path, struct err *err)
     return 0;
 }
 
-/* Before anything was built the store itself is missing, which reeve-fetch can only tell as a folder that is not there. */
-static int check_store(struct moving *m, struct err *err)
+/* What is not there cannot be pushed: no registry and no credential helper is asked. */
+static int check_store(struct moving *m, const struct oci_reference *ref, struct err *err)
 {
-    if (access(str_cstr(&m->command.arena, m->request.store), F_OK) == 0 || errno != ENOENT)
+    struct arena *a = &m->command.arena;
+    bool has;
+    if (oci_layout_at_has(str_cstr(a, m->request.store), ref, &has, err) < 0)
+        return err_wrap(err, "read the local store");
+    if (has)
         return 0;
     return err_set(err, ERR_NOT_FOUND,
-                   "%.*s is not in the local store: there is none at %.*s yet. This begins one:\n"
-                   "  %s package build DIRECTORY --tag %.*s",
+                   "\"%.*s\" is not in the local store %.*s\n"
+                   "hint: build it with \"%s package build DIRECTORY --tag %.*s\"",
                    STR(m->request.reference), STR(m->request.store), help_program(),
-                   STR(shell_word(&m->command.arena, m->request.reference)));
+                   STR(shell_word(a, m->request.reference)));
 }
 
 static int prepare(struct moving *m, enum oci_op op, struct oci_reference *ret, struct err *err)
@@ -94,7 +99,8 @@ static int prepare(struct moving *m, enum oci_op op, struct oci_reference *ret, 
     m->request.op = op;
     m->request.reference = told.reference;
     m->request.directory = told.directory;
-    return op == OCI_PUSH ? check_store(m, err) : make_parents(&m->command.arena, m->request.store, err);
+    int code = op == OCI_PUSH ? check_store(m, ret, err) : make_parents(&m->command.arena, m->request.store, err);
+    return code < 0 ? code : package_add_auth(&m->command, &m->images, &m->request, err);
 }
 
 /* number: of the signal that was the reason, or 0. What was written on the way to an image is of no use to anybody: the image is
@@ -103,7 +109,7 @@ static int tell_failed(struct moving *m, int number, struct err *err)
 {
     struct command *c = &m->command;
     if (number == 0) {
-        (void)package_explain(c, &m->images, &m->request, err);
+        (void)package_explain(c, &m->request, err);
         return command_fail(c, err);
     }
     if (m->request.op != OCI_PUSH)

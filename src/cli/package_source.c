@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/package_source.h"
 
-#include "base/file.h"
 #include "cli/data_dir.h"
+#include "cli/registry_auth.h"
 #include "oci/fetch_op.h"
+#include "oci/layout.h"
 #include "oci/reference.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-enum { AUTH_MAX = 1024 * 1024 };
 
 /* ---- Flags. ---- */
 
@@ -38,19 +37,6 @@ static int read_ports(struct command *c, const struct package_flags *flags, stru
     return 0;
 }
 
-static int read_auth(struct command *c, str file, struct oci_request *r, struct err *err)
-{
-    str text;
-    if (file.n == 0)
-        return 0;
-    if (file_read(&c->arena, file, FILE_ANY, AUTH_MAX, &text, err) < 0) {
-        err->code = ERR_IO; /* what is not found is an image */
-        return err_wrap(err, "--auth-file");
-    }
-    *vec_push(&c->arena, &r->auths) = text;
-    return 0;
-}
-
 static int find_store(struct command *c, const struct package_flags *flags, str *ret, struct err *err)
 {
     const char *data_dir = str_cstr(&c->arena, flags->data_dir);
@@ -67,16 +53,43 @@ int package_request(struct command *c, const struct package_flags *flags, struct
 {
     struct oci_request r = {.policy = FETCH_ALWAYS, .ca_file = flags->ca_file, .timeout_ns = c->timeout_ns};
     if (read_mirrors(c, flags, &r, err) < 0 || read_ports(c, flags, &r, err) < 0 ||
-        read_auth(c, flags->auth_file, &r, err) < 0 || find_store(c, flags, &r.store, err) < 0)
+        find_store(c, flags, &r.store, err) < 0)
         return err->code;
     *ret = r;
     return 0;
 }
 
+/* ---- Credentials. ---- */
+
+/* Whether the local store answers without any registry. */
+static bool is_local(struct command *c, const struct oci_request *r, const struct oci_reference *ref)
+{
+    struct err ignored;
+    bool has = false;
+    return r->op == OCI_PULL && r->policy == FETCH_IF_NOT_PRESENT &&
+           oci_layout_at_has(str_cstr(&c->arena, r->store), ref, &has, &ignored) == 0 && has;
+}
+
+int package_add_auth(struct command *c, const struct package_flags *flags, struct oci_request *r, struct err *err)
+{
+    struct oci_reference ref, place;
+    bool wants_https;
+    str config;
+    if (r->op == OCI_BUILD || r->op == OCI_OPEN)
+        return 0;
+    if (oci_reference_parse(r->reference, &ref, err) < 0 || is_local(c, r, &ref))
+        return 0; /* an invalid reference is refused where it is used */
+    if (oci_request_name(&c->arena, r, &ref, &place, &wants_https, err) < 0 ||
+        registry_auth_find(c, flags->auth_file, place.registry, place.path, &config, err) < 0)
+        return err->code;
+    if (config.n)
+        *vec_push(&c->arena, &r->auths) = config;
+    return 0;
+}
+
 /* ---- What went wrong. ---- */
 
-static str hint(struct command *c, const struct package_flags *flags, const struct oci_request *request,
-                const struct err *err)
+static str hint(struct command *c, const struct oci_request *request, const struct err *err)
 {
     struct arena *a = &c->arena;
     struct oci_reference ref;
@@ -87,17 +100,15 @@ static str hint(struct command *c, const struct package_flags *flags, const stru
         return (str){0};
     ref = oci_reference_normalize(a, &ref);
     str right = str_fmt(a, "%s %.*s", request->op == OCI_PUSH ? "push to" : "pull from", STR(ref.path));
-    if (flags->auth_file.n)
-        return str_fmt(a, "\nThe right to %.*s is missing: the credentials in %.*s do not give it", STR(right),
-                       STR(flags->auth_file));
-    return str_fmt(a, "\nThe right to %.*s is missing: --auth-file FILE names credentials, a docker config.json",
-                   STR(right));
+    if (request->auths.n)
+        return str_fmt(a, "\nhint: the credentials for %.*s do not allow to %.*s", STR(ref.registry), STR(right));
+    return str_fmt(a, "\nhint: to %.*s needs credentials: log in with \"docker login %.*s\" or pass --auth-file",
+                   STR(right), STR(ref.registry));
 }
 
-int package_explain(struct command *c, const struct package_flags *flags, const struct oci_request *request,
-                    struct err *err)
+int package_explain(struct command *c, const struct oci_request *request, struct err *err)
 {
-    str said = str_dup(&c->arena, str_of(err->msg)), help = hint(c, flags, request, err);
+    str said = str_dup(&c->arena, str_of(err->msg)), help = hint(c, request, err);
     bool is_theirs = err->code == ERR_UNAVAILABLE || err->code == ERR_UNAUTHORIZED || err->code == ERR_FORBIDDEN;
     return err_set(err, is_theirs ? ERR_IO : err->code, "%.*s%.*s", STR(said), STR(help));
 }
@@ -224,8 +235,10 @@ static int read_source(struct command *c, const struct package_flags *flags, con
     request.policy = FETCH_IF_NOT_PRESENT;
     request.reference = s.reference;
     request.directory = s.is_directory ? str_of(what) : (str){0};
+    if (package_add_auth(c, flags, &request, err) < 0)
+        return err->code;
     if (fetch_and_load(c, &request, &s, &failure, err) < 0) {
-        (void)package_explain(c, flags, &request, err);
+        (void)package_explain(c, &request, err);
         if (!s.is_directory && failure.reason == FETCH_PULL_FAILED)
             return explain_pull(c, what, request.store, err);
         return s.is_directory ? err->code : err_wrap(err, "%s", what);

@@ -17,7 +17,7 @@
 struct package_flags {
     str store;     /* empty: below data_dir */
     str data_dir;  /* empty: as cli/data_dir.h has it */
-    str auth_file; /* a docker config.json; empty: none */
+    str auth_file; /* a docker config.json; empty: as cli/registry_auth.h finds it */
     str ca_file;   /* empty: the system's */
     flag_texts mirrors, ports;
     bool is_quick; /* no flag: the command has no use for the digest of a directory */
@@ -37,10 +37,12 @@ struct package_flags {
 /* A request with all that the flags say, for any op; c->timeout_ns must be set. */
 int package_request(struct command *c, const struct package_flags *flags, struct oci_request *ret, struct err *err);
 
+/* Adds the credential for the registry of a request whose op, policy and reference are set. */
+int package_add_auth(struct command *c, const struct package_flags *flags, struct oci_request *r, struct err *err);
+
 /* An error of fetch_op.h, with which right is missing at the registry, and which flag helps. It is an ERR_IO then, so that nobody
  * takes it for one of the API server. */
-int package_explain(struct command *c, const struct package_flags *flags, const struct oci_request *request,
-                    struct err *err);
+int package_explain(struct command *c, const struct oci_request *request, struct err *err);
 
 struct package_source {
     struct package *package;

@@ -42,7 +42,7 @@ static void add_part(struct buf *b, size_t start)
         buf_add_char(b, ' ');
 }
 
-/* "3/5 12.6 MB note" */
+/* "3/5 12.6 MB of 20.1 MB note" */
 static void add_details(struct buf *b, const struct progress_step *step)
 {
     size_t start = b->n;
@@ -51,6 +51,10 @@ static void add_details(struct buf *b, const struct progress_step *step)
     if (step->bytes) {
         add_part(b, start);
         progress_bytes(b, step->bytes);
+        if (step->bytes_of > step->bytes && step->state == PROGRESS_RUNNING) {
+            buf_add_str(b, S(" of "));
+            progress_bytes(b, step->bytes_of);
+        }
     }
     if (step->note.n) {
         add_part(b, start);
@@ -106,8 +110,8 @@ static void add_glyph(struct buf *b, const struct progress_step *step, const str
 static void add_bar(struct buf *b, const struct progress_step *step, bool has_utf8)
 {
     /* In parts of the whole, so that no product overflows. */
-    uint64_t at = step->at < step->of ? step->at : step->of;
-    unsigned full = (unsigned)((double)at / (double)step->of * BAR);
+    uint64_t of = step->bytes_of ? step->bytes_of : step->of, at = step->bytes_of ? step->bytes : step->at;
+    unsigned full = (unsigned)((double)(at < of ? at : of) / (double)of * BAR);
     buf_add_str(b, has_utf8 ? (str){0} : S("["));
     for (unsigned i = 0; i < BAR; i++)
         buf_add_str(b, i < full ? (has_utf8 ? S("━") : S("#")) : has_utf8 ? S("─") : S("-"));

@@ -7,12 +7,12 @@
  *
  *   struct progress_step steps[] = {{.name = "manifest"}, {.name = "layers"}};
  *   struct progress p = {.term = &c->term, .steps = steps, .n = 2};
- *   steps[1] = (struct progress_step){"layers", PROGRESS_RUNNING, .at = 3, .of = 5, .bytes = 12582912};
+ *   steps[1] = (struct progress_step){"layers", PROGRESS_RUNNING, .at = 3, .of = 5, .bytes = 12582912, .bytes_of = 20100000};
  *   progress_show(&p);                              as often as something changed
  *   progress_end(&p);                               before anything else is written there
  *
  *   + manifest   sha256:0123456789ab                manifest sha256:0123456789ab
- *   > layers     [######----] 3/5 12.6 MB           layers 5/5 20.1 MB */
+ *   > layers     [######----] 3/5 12.6 MB of 20.1 MB  layers 5/5 20.1 MB */
 #pragma once
 
 #include "cli/term.h"
@@ -22,10 +22,11 @@ enum progress_state { PROGRESS_AHEAD, PROGRESS_RUNNING, PROGRESS_DONE, PROGRESS_
 struct progress_step {
     const char *name; /* "layers", "CRDs" */
     enum progress_state state;
-    uint64_t at, of; /* counted things; of 0: it is not counted */
-    uint64_t bytes;  /* moved so far; 0: not told */
-    str note;        /* the words of others are fine: control characters are shown */
-    bool is_told;    /* private: its line was written */
+    uint64_t at, of;   /* counted things; of 0: it is not counted */
+    uint64_t bytes;    /* moved so far; 0: not told */
+    uint64_t bytes_of; /* all that are to be moved: the bar counts these; 0: not known, it counts things */
+    str note;          /* the words of others are fine: control characters are shown */
+    bool is_told;      /* private: its line was written */
 };
 
 struct progress {

@@ -3,14 +3,13 @@
  * of the process counts, not that of the pipe: a helper that a plugin leaves behind may hold that open for ever. */
 #include "client/plugin.h"
 
-#include "base/arena.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,24 +117,6 @@ static void on_timeout(void *ctx)
     fail(ctx, ERR_TIMEOUT, "took too long");
 }
 
-/* The path of a command; NULL: there is none. */
-static const char *find_command(struct arena *a, const struct plugin_options *o)
-{
-    str folder, rest = o->search;
-    struct stat st;
-    if (strchr(o->command, '/'))
-        return o->command;
-    while (rest.n) {
-        (void)str_cut(rest, ':', &folder, &rest);
-        if (folder.n == 0 || folder.p[0] != '/')
-            continue;
-        char *path = str_cstr(a, str_fmt(a, "%.*s/%s", STR(folder), o->command));
-        if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
-            return path;
-    }
-    return NULL;
-}
-
 /* A group of its own, so that it can be ended together with what it started; no signals of ours blocked or ignored. */
 static int spawn(struct plugin *p, const char *path, int write_end)
 {
@@ -164,7 +145,8 @@ static int spawn(struct plugin *p, const char *path, int write_end)
 static int start(struct plugin *p, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
-    const char *path = find_command(&scratch, &p->options);
+    const struct plugin_options *o = &p->options;
+    const char *path = strchr(o->command, '/') ? o->command : file_find_program(&scratch, o->search, o->command);
     int ends[2];
     p->has_ended = true; /* until it runs */
     if (path == NULL)

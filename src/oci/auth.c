@@ -6,7 +6,7 @@
 
 #include <strings.h>
 
-enum { CONFIG_MAX = 2 * 1024 * 1024 };
+enum { CONFIG_MAX = 2 * 1024 * 1024, HELPER_NAME_MAX = 64 };
 
 /* ---- Keys. ---- */
 
@@ -78,7 +78,7 @@ static bool key_fits(str key, str registry, str path, size_t *ret_length)
 
 static int bad(struct err *err, const char *what)
 {
-    return err_set(err, ERR_INVALID, "pull secret: %s", what);
+    return err_set(err, ERR_INVALID, "%s", what);
 }
 
 static int read_entry(struct arena *a, const struct json *entry, struct auth *ret, struct err *err)
@@ -100,16 +100,17 @@ static int read_entry(struct arena *a, const struct json *entry, struct auth *re
     return 0;
 }
 
+static const struct json_limits limits = {.bytes = CONFIG_MAX, .depth = 16};
+
 int auth_find(struct arena *a, const str *configs, size_t n, str registry, str path, struct auth *ret, struct err *err)
 {
-    const struct json_limits limits = {.bytes = CONFIG_MAX, .depth = 16};
     const struct json *best = NULL;
     size_t best_length = 0, length;
     *ret = (struct auth){0};
     for (size_t i = 0; i < n; i++) {
         struct json *config = ARENA_NEW(a, struct json);
         if (json_decode(a, configs[i], &limits, NULL, config, NULL) < 0 || !json_is_obj(config))
-            return bad(err, "is no docker config JSON");
+            return bad(err, "not a docker config JSON");
         const struct json *auths = json_get(config, S("auths"));
         json_each_member(auths, it)
         {
@@ -120,4 +121,69 @@ int auth_find(struct arena *a, const str *configs, size_t n, str registry, str p
         }
     }
     return best ? read_entry(a, best, ret, err) : 0;
+}
+
+/* ---- Credential helpers. ---- */
+
+#define HUB "https://index.docker.io/v1/" /* how docker calls Docker Hub */
+
+/* It becomes part of the name of a program. */
+static bool is_helper_name(str name)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+              c == '.'))
+            return false;
+    }
+    return name.n <= HELPER_NAME_MAX;
+}
+
+int auth_helper(struct arena *a, str config, str registry, struct auth_helper *ret, struct err *err)
+{
+    struct json tree;
+    struct auth_helper found = {.server = str_eq(one_name(registry), S("docker.io")) ? S(HUB) : registry};
+    if (json_decode(a, config, &limits, NULL, &tree, NULL) < 0 || !json_is_obj(&tree))
+        return bad(err, "not a docker config JSON");
+    json_each_member(json_get(&tree, S("credHelpers")), it)
+    {
+        str host, path;
+        split_key(json_key(it), &host, &path);
+        if (path.n == 0 && str_eq(host, one_name(registry)))
+            found.name = json_text(&it->val);
+    }
+    if (found.name.n == 0)
+        found.name = json_get_text(&tree, S("credsStore"));
+    if (!is_helper_name(found.name))
+        return bad(err, "invalid name of a credential helper: use letters, digits, dots, dashes and underscores");
+    *ret = found;
+    return 0;
+}
+
+int auth_of_helper(struct arena *a, str output, struct auth *ret, struct err *err)
+{
+    struct json tree;
+    if (json_decode(a, output, &limits, NULL, &tree, NULL) < 0 || !json_is_obj(&tree))
+        return bad(err, "the output is not JSON");
+    str user = json_get_text(&tree, S("Username")), secret = json_get_text(&tree, S("Secret"));
+    if (secret.n == 0)
+        return bad(err, "the output has no Secret");
+    *ret = str_eq(user, S("<token>")) ? (struct auth){.identity_token = secret} : (struct auth){user, secret, {0}};
+    return 0;
+}
+
+str auth_config(struct arena *a, str registry, const struct auth *auth)
+{
+    struct json entry = json_obj(), auths = json_obj(), config = json_obj();
+    struct buf text = {.arena = a};
+    if (auth->identity_token.n)
+        json_add(a, &entry, S("identitytoken"), json_str(auth->identity_token));
+    if (auth->user.n) {
+        json_add(a, &entry, S("username"), json_str(auth->user));
+        json_add(a, &entry, S("password"), json_str(auth->password));
+    }
+    json_add(a, &auths, registry, entry);
+    json_add(a, &config, S("auths"), auths);
+    json_encode(&text, &config, 0);
+    return buf_str(&text);
 }

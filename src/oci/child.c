@@ -40,6 +40,11 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+static const char *name_of(const struct run *r)
+{
+    return r->c->name ? r->c->name : "reeve-fetch";
+}
+
 /* ---- Beginning. ---- */
 
 /* Above the standard descriptors, so that moving one of the pair there never hits the other. */
@@ -73,13 +78,13 @@ static bool make_input(int *ret_read, int *ret_write)
     return *ret_read >= 0 && *ret_write >= 0 && fcntl(*ret_write, F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* No environment, no descriptors but three, no signals blocked or ignored. */
+/* No descriptors but three, no signals blocked or ignored. */
 static int spawn(struct run *r, const int theirs[3])
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     sigset_t none, all;
-    char *argv[] = {(char *)(uintptr_t)r->c->program, NULL}, *env[] = {NULL};
+    char *argv[] = {(char *)(uintptr_t)r->c->program, (char *)(uintptr_t)r->c->argument, NULL}, *none_set[] = {NULL};
     sigemptyset(&none);
     sigfillset(&all);
     if (posix_spawn_file_actions_init(&files) != 0 || posix_spawnattr_init(&attr) != 0)
@@ -93,7 +98,7 @@ static int spawn(struct run *r, const int theirs[3])
         posix_spawnattr_setpgroup(&attr, 0) != 0 || posix_spawnattr_setsigmask(&attr, &none) != 0 ||
         posix_spawnattr_setsigdefault(&attr, &all) != 0)
         abort();
-    int failed = posix_spawn(&r->pid, r->c->program, &files, &attr, argv, env);
+    int failed = posix_spawn(&r->pid, r->c->program, &files, &attr, argv, r->c->env ? r->c->env : none_set);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return failed;
@@ -186,14 +191,14 @@ static int ended(struct run *r, struct err *err)
     r->pid = -1;
     const char *sep = r->complaint_n ? ": " : "";
     if (got < 0)
-        return err_set(err, ERR_UNAVAILABLE, "reeve-fetch ended without telling how%s%s", sep, r->complaint);
+        return err_set(err, ERR_UNAVAILABLE, "%s ended without telling how%s%s", name_of(r), sep, r->complaint);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-        return err_set(err, ERR_UNAVAILABLE, "reeve-fetch tried something that is forbidden to it, and was killed");
+        return err_set(err, ERR_UNAVAILABLE, "%s tried something that is forbidden to it, and was killed", name_of(r));
     if (WIFSIGNALED(status))
-        return err_set(err, ERR_UNAVAILABLE, "reeve-fetch was ended by signal %d%s%s", WTERMSIG(status), sep,
+        return err_set(err, ERR_UNAVAILABLE, "%s was ended by signal %d%s%s", name_of(r), WTERMSIG(status), sep,
                        r->complaint);
     if (WEXITSTATUS(status))
-        return err_set(err, ERR_UNAVAILABLE, "reeve-fetch failed with exit code %d%s%s", WEXITSTATUS(status), sep,
+        return err_set(err, ERR_UNAVAILABLE, "%s failed with exit code %d%s%s", name_of(r), WEXITSTATUS(status), sep,
                        r->complaint);
     return 0;
 }
@@ -203,14 +208,14 @@ static int watch(struct run *r, struct err *err)
     for (;;) {
         int64_t left = r->deadline - clock_system.mono_ns(NULL);
         if (left <= 0)
-            return err_set(err, ERR_TIMEOUT, "reeve-fetch took longer than %lld seconds",
+            return err_set(err, ERR_TIMEOUT, "%s took longer than %lld seconds", name_of(r),
                            (long long)(r->c->timeout_ns / 1000 / NS_PER_MS));
         struct pollfd p[WATCHED];
         for (int i = 0; i < WATCHED; i++)
             p[i] = (struct pollfd){.fd = r->fd[i], .events = i == IN ? POLLOUT : POLLIN};
         int64_t ms = left / NS_PER_MS + 1;
         if (poll(p, WATCHED, ms > INT_MAX ? INT_MAX : (int)ms) < 0 && errno != EINTR)
-            return err_set(err, ERR_IO, "wait for reeve-fetch: %m");
+            return err_set(err, ERR_IO, "wait for %s: %m", name_of(r));
         if (p[STOP].revents)
             return err_set(err, ERR_GONE, "stopped");
         if (p[IN].revents)

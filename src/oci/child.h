@@ -10,8 +10,11 @@
 #include "base/str.h"
 
 struct child {
-    const char *program; /* an absolute path */
-    str input;           /* all of its standard input */
+    const char *program;  /* an absolute path */
+    const char *name;     /* for messages; NULL: reeve-fetch */
+    const char *argument; /* the one it gets; NULL: none */
+    char *const *env;     /* NULL: empty */
+    str input;            /* all of its standard input */
     int64_t timeout_ns;
     int stop; /* a descriptor; the run ends when it can be read */
     /* Takes its standard output. */

@@ -6,21 +6,20 @@ struct copy {
     struct oci_layout *to;
     struct oci_source *from;
     const struct oci_watch *watch; /* or NULL */
-    size_t layers, of;             /* that are there, in all */
-    uint64_t bytes;                /* moved */
+    struct oci_moved moved;
     struct oci_blob_writer *writer;
 };
 
 static void tell(const struct copy *c)
 {
     if (c->watch)
-        c->watch->moved(c->watch->ctx, c->layers, c->of, c->bytes);
+        c->watch->moved(c->watch->ctx, &c->moved);
 }
 
 static int take(void *ctx, str piece, struct err *err)
 {
     struct copy *c = ctx;
-    c->bytes += piece.n;
+    c->moved.bytes += piece.n;
     tell(c);
     return oci_blob_writer_add(c->writer, piece, err);
 }
@@ -28,8 +27,10 @@ static int take(void *ctx, str piece, struct err *err)
 static int copy_blob(struct copy *c, const struct oci_descriptor *what, struct err *err)
 {
     struct oci_digest digest; /* the same: what comes from a source was verified */
-    if (oci_layout_has_blob(c->to, &what->digest, what->size))
+    if (oci_layout_has_blob(c->to, &what->digest, what->size)) {
+        c->moved.bytes_of -= what->size;
         return 0;
+    }
     c->writer = NULL;
     int code = oci_blob_writer_open(c->to, what->digest.algorithm, &c->writer, err);
     if (code == 0 && (code = oci_source_blob(c->from, what, (struct oci_sink){take, c}, err)) == 0)
@@ -46,12 +47,13 @@ static int copy_blobs(struct copy *c, const struct oci_manifest *m, struct err *
     if (sum > OCI_PULL_MAX)
         return err_set(err, ERR_TOO_LARGE, "the image has %llu bytes, more than %d", (unsigned long long)sum,
                        OCI_PULL_MAX);
-    c->of = m->n_layers;
+    c->moved.of = m->n_layers;
+    c->moved.bytes_of = sum;
     tell(c);
     int code = copy_blob(c, &m->config, err);
     for (size_t i = 0; code == 0 && i < m->n_layers; i++) {
         code = copy_blob(c, &m->layers[i], err);
-        c->layers = i + 1;
+        c->moved.layers = i + 1;
         if (code == 0)
             tell(c);
     }

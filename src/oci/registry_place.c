@@ -17,44 +17,6 @@ const char *const oci_registry_files[] = {"/etc/resolv.conf", "/etc/hosts",    "
 static const char *const ca_files[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                                        "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
 
-/* ---- Mirrors. ---- */
-
-/* "registry/path" begins with prefix, which ends where a component does. */
-static bool is_below(str name, str prefix)
-{
-    return prefix.n && str_has_prefix(name, prefix) && (name.n == prefix.n || name.p[prefix.n] == '/');
-}
-
-static str without_slashes(str s)
-{
-    while (s.n && s.p[s.n - 1] == '/')
-        s.n--;
-    return s;
-}
-
-/* The name with the longest prefix replaced, once. */
-static str mirrored(struct arena *a, const struct oci_request *request, str name)
-{
-    const struct fetch_mirror *best = NULL;
-    for (size_t i = 0; i < request->mirrors.n; i++) {
-        const struct fetch_mirror *m = &request->mirrors.p[i];
-        if (is_below(name, without_slashes(m->prefix)) && (best == NULL || m->prefix.n > best->prefix.n))
-            best = m;
-    }
-    if (best == NULL)
-        return name;
-    return str_fmt(a, "%.*s%.*s", STR(without_slashes(best->location)),
-                   STR(str_from(name, without_slashes(best->prefix).n)));
-}
-
-/* A mirror may say it. No object can: what is written there are references, which have no scheme. */
-static bool take_https(str *name)
-{
-    bool has = str_has_prefix(*name, S("https://"));
-    *name = str_from(*name, has ? S("https://").n : 0);
-    return has;
-}
-
 /* ---- Host and port. ---- */
 
 /* "host:port", "[::1]:5000", "host". */
@@ -89,17 +51,15 @@ static void choose_ports(struct arena *a, const struct oci_request *request, uin
 int oci_registry_place(struct arena *a, const struct oci_request *request, const struct oci_reference *ref,
                        struct oci_registry_place *ret, struct err *err)
 {
-    struct oci_reference full = oci_reference_normalize(a, ref), moved;
-    str name = mirrored(a, request, str_fmt(a, "%.*s/%.*s", STR(full.registry), STR(full.path))), host;
+    struct oci_reference moved;
+    str host;
     struct auth auth;
     uint64_t port;
-    bool wants_https = take_https(&name);
-    if (oci_reference_parse(name, &moved, err) < 0 || moved.tag.n || moved.digest.n)
-        return err_set(err, ERR_BAD_REQUEST, "mirror of %.*s: \"%.*s\" is no place for an image", STR(full.text),
-                       STR(name));
-    moved = oci_reference_normalize(a, &moved);
-    if (auth_find(a, request->auths.p, request->auths.n, moved.registry, moved.path, &auth, err) < 0)
+    bool wants_https;
+    if (oci_request_name(a, request, ref, &moved, &wants_https, err) < 0)
         return err->code;
+    if (auth_find(a, request->auths.p, request->auths.n, moved.registry, moved.path, &auth, err) < 0)
+        return err_wrap(err, "pull secret");
     str registry = str_eq(moved.registry, S("docker.io")) ? S("registry-1.docker.io") : moved.registry;
     if (!split_host(registry, &host, &port))
         return err_set(err, ERR_BAD_REQUEST, "\"%.*s\" is no registry", STR(registry));

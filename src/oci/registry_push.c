@@ -11,14 +11,13 @@ struct push {
     struct oci_registry *r;
     struct oci_source *from;
     const struct oci_watch *watch; /* or NULL */
-    size_t layers, of;             /* that are there, in all as far as they are known */
-    uint64_t bytes;                /* moved */
+    struct oci_moved moved;
 };
 
 static void tell(const struct push *p)
 {
     if (p->watch)
-        p->watch->moved(p->watch->ctx, p->layers, p->of, p->bytes);
+        p->watch->moved(p->watch->ctx, &p->moved);
 }
 
 /* A blob in memory, on its way out: libcurl wants to pull, sources push. */
@@ -35,7 +34,7 @@ static ptrdiff_t give(void *ctx, char *p, size_t n)
     if (piece.n)
         memcpy(p, piece.p, piece.n);
     o->at += piece.n;
-    o->push->bytes += piece.n;
+    o->push->moved.bytes += piece.n;
     tell(o->push);
     return (ptrdiff_t)piece.n;
 }
@@ -58,8 +57,12 @@ static int put_blob(struct push *p, const struct oci_descriptor *what, struct er
     struct outgoing bytes = {.push = p};
     str digest = oci_digest_format(&a, &what->digest);
     bool is_there;
-    if (has_blob(r, &a, digest, &is_there, err) < 0 || is_there)
-        return is_there ? 0 : err->code;
+    if (has_blob(r, &a, digest, &is_there, err) < 0)
+        return err->code;
+    if (is_there) {
+        p->moved.bytes_of -= what->size;
+        return 0;
+    }
     if (oci_source_blob_bytes(p->from, &a, what, PUSH_BLOB_MAX, &bytes.bytes, err) < 0)
         return err->code;
     struct registry_call begin = {
@@ -111,14 +114,17 @@ static int push_document(struct push *p, const struct oci_document *document, st
         return err_set(err, ERR_INVALID, "indexes inside indexes go too deep");
     if (oci_manifest_parse(&a, document->bytes, document->media_type, &m, err) < 0)
         return err->code;
-    p->of += m.type == OCI_MANIFEST ? m.n_layers : 0;
+    p->moved.of += m.type == OCI_MANIFEST ? m.n_layers : 0;
+    p->moved.bytes_of += document->bytes.n + (m.type == OCI_MANIFEST ? m.config.size : 0);
+    for (size_t i = 0; m.type == OCI_MANIFEST && i < m.n_layers; i++)
+        p->moved.bytes_of += m.layers[i].size;
     tell(p);
     int code = m.type == OCI_MANIFEST ? put_blob(p, &m.config, err) : 0;
     for (size_t i = 0; code == 0 && i < m.n_layers; i++) {
         struct oci_document child;
         if (m.type == OCI_MANIFEST) {
             code = put_blob(p, &m.layers[i], err);
-            p->layers += code == 0;
+            p->moved.layers += code == 0;
             tell(p);
             continue;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/request.h"
 
+#include "oci/reference.h"
 #include "json/json.h"
 
 static const char *const ops[] = {[OCI_PULL] = "pull", [OCI_RESOLVE] = "resolve", [OCI_COPY] = "copy",
@@ -139,17 +140,70 @@ enum { STEPS = sizeof steps / sizeof *steps };
 
 void oci_progress_encode(struct buf *b, const struct oci_progress *p)
 {
-    buf_fmt(b, "{\"progress\":{\"step\":\"%s\",\"at\":%llu,\"of\":%llu,\"bytes\":%llu}}", steps[p->step],
-            (unsigned long long)p->at, (unsigned long long)p->of, (unsigned long long)p->bytes);
+    buf_fmt(b, "{\"progress\":{\"step\":\"%s\",\"at\":%llu,\"of\":%llu,\"bytes\":%llu,\"bytesOf\":%llu}}",
+            steps[p->step], (unsigned long long)p->at, (unsigned long long)p->of, (unsigned long long)p->bytes,
+            (unsigned long long)p->bytes_of);
 }
 
 bool oci_progress_decode(const struct json *o, struct oci_progress *ret)
 {
-    int64_t at, of, bytes;
+    int64_t at, of, bytes, bytes_of;
     int step = word_at(steps, STEPS, json_get_text(o, S("step")));
     if (step < 0 || !json_to_int(json_get(o, S("at")), &at) || !json_to_int(json_get(o, S("of")), &of) ||
-        !json_to_int(json_get(o, S("bytes")), &bytes) || at < 0 || of < at || bytes < 0)
+        !json_to_int(json_get(o, S("bytes")), &bytes) || !json_to_int(json_get(o, S("bytesOf")), &bytes_of) || at < 0 ||
+        of < at || bytes < 0 || bytes_of < 0)
         return false;
-    *ret = (struct oci_progress){(enum oci_step)step, (uint64_t)at, (uint64_t)of, (uint64_t)bytes};
+    *ret = (struct oci_progress){(enum oci_step)step, (uint64_t)at, (uint64_t)of, (uint64_t)bytes, (uint64_t)bytes_of};
     return true;
+}
+
+/* ---- Mirrors. ---- */
+
+/* "registry/path" begins with prefix, which ends where a component does. */
+static bool is_below(str name, str prefix)
+{
+    return prefix.n && str_has_prefix(name, prefix) && (name.n == prefix.n || name.p[prefix.n] == '/');
+}
+
+static str without_slashes(str s)
+{
+    while (s.n && s.p[s.n - 1] == '/')
+        s.n--;
+    return s;
+}
+
+/* The name with the longest prefix replaced, once. */
+static str mirrored(struct arena *a, const struct oci_request *request, str name)
+{
+    const struct fetch_mirror *best = NULL;
+    for (size_t i = 0; i < request->mirrors.n; i++) {
+        const struct fetch_mirror *m = &request->mirrors.p[i];
+        if (is_below(name, without_slashes(m->prefix)) && (best == NULL || m->prefix.n > best->prefix.n))
+            best = m;
+    }
+    if (best == NULL)
+        return name;
+    return str_fmt(a, "%.*s%.*s", STR(without_slashes(best->location)),
+                   STR(str_from(name, without_slashes(best->prefix).n)));
+}
+
+/* A mirror may say it. No object can: what is written there are references, which have no scheme. */
+static bool take_https(str *name)
+{
+    bool has = str_has_prefix(*name, S("https://"));
+    *name = str_from(*name, has ? S("https://").n : 0);
+    return has;
+}
+
+int oci_request_name(struct arena *a, const struct oci_request *request, const struct oci_reference *ref,
+                     struct oci_reference *ret, bool *ret_wants_https, struct err *err)
+{
+    struct oci_reference full = oci_reference_normalize(a, ref), moved;
+    str name = mirrored(a, request, str_fmt(a, "%.*s/%.*s", STR(full.registry), STR(full.path)));
+    *ret_wants_https = take_https(&name);
+    if (oci_reference_parse(name, &moved, err) < 0 || moved.tag.n || moved.digest.n)
+        return err_set(err, ERR_BAD_REQUEST, "mirror of %.*s: \"%.*s\" is no place for an image", STR(full.text),
+                       STR(name));
+    *ret = oci_reference_normalize(a, &moved);
+    return 0;
 }

@@ -10,6 +10,7 @@
 #include "oci/fetch.h"
 
 struct json;
+struct oci_reference;
 
 enum { OCI_REQUEST_MAX = 8 * 1024 * 1024 }; /* bytes: some pull secrets, and the digests of the cache */
 
@@ -40,7 +41,7 @@ struct oci_request {
                     * the digest is one of the files */
 };
 
-/* ---- How far it has come: {"progress":{"step":"layers","at":1,"of":3,"bytes":4096}}, before all other lines. ---- */
+/* ---- How far it has come: {"progress":{"step":"layers","at":1,"of":3,"bytes":4096,"bytesOf":9000}}, before all other lines. ---- */
 
 enum oci_step {
     OCI_STEP_FILES,  /* of a directory, read */
@@ -49,7 +50,8 @@ enum oci_step {
 
 struct oci_progress {
     enum oci_step step;
-    uint64_t at, of, bytes;
+    uint64_t at, of;
+    uint64_t bytes, bytes_of; /* of all; 0: not known */
 };
 
 void oci_progress_encode(struct buf *b, const struct oci_progress *progress);
@@ -58,3 +60,7 @@ bool oci_progress_decode(const struct json *o, struct oci_progress *ret);
 
 void oci_request_encode(struct buf *b, const struct oci_request *request);
 int oci_request_decode(struct arena *a, str text, struct oci_request *ret, struct err *err);
+
+/* The registry and repository that a reference means, normalised, with the mirrors of the request applied. */
+int oci_request_name(struct arena *a, const struct oci_request *request, const struct oci_reference *ref,
+                     struct oci_reference *ret, bool *ret_wants_https, struct err *err);

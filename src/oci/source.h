@@ -22,9 +22,14 @@ struct oci_sink {
     void *ctx;
 };
 
-/* Is told how far a transfer of images has come: layers that are there, of how many, and bytes moved so far. */
+/* How far a transfer of images has come. What the other side had before counts as a layer, not as bytes. */
+struct oci_moved {
+    size_t layers, of; /* transferred, and all that are known so far */
+    uint64_t bytes, bytes_of;
+};
+
 struct oci_watch {
-    void (*moved)(void *ctx, size_t layers, size_t of, uint64_t bytes);
+    void (*moved)(void *ctx, const struct oci_moved *now);
     void *ctx;
 };
 

@@ -2,7 +2,7 @@
 /* How far long work has come: an install by its status, and what is drawn of any steps.
  *
  *   --- install             an install object, as YAML; its steps are drawn
- *   --- steps               or these, a list of {name, state: ahead|running|done|failed, at, of, bytes, note}, as YAML
+ *   --- steps               or these, a list of {name, state: ahead|running|done|failed, at, of, bytes, bytesOf, note}, as YAML
  *
  *   --- expect stand        of the install: "refused ScopeMismatch: why"
  *   --- expect lines        what is written where nothing can be drawn anew: a line for each step that is over
@@ -41,6 +41,7 @@ static void read_steps(struct world *w, struct case_file *c, const struct case_s
                                        .at = number(json_get(it, S("at"))),
                                        .of = number(json_get(it, S("of"))),
                                        .bytes = number(json_get(it, S("bytes"))),
+                                       .bytes_of = number(json_get(it, S("bytesOf"))),
                                        .note = json_get_text(it, S("note"))};
         while (step->state < PROGRESS_FAILED && !str_eq(state, str_of(states[step->state])))
             step->state++;

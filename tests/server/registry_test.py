@@ -5,6 +5,7 @@
 usage: registry_test.py REEVE REEVE-FETCH"""
 import json
 import os
+import socket
 import re
 import subprocess
 import sys
@@ -33,9 +34,9 @@ class Tests:
         skopeo('copy', '--all', '--dest-tls-verify=false', *more, 'oci:%s' % (layout or self.layout),
                'docker://%s/%s' % (host, name))
 
-    def run(self, *args, code=0):
+    def run(self, *args, code=0, env=None):
         done = subprocess.run([self.reeve, 'package', *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={'XDG_DATA_HOME': os.path.join(self.folder, 'share'), 'PATH': os.environ['PATH']},
+                              env={'XDG_DATA_HOME': os.path.join(self.folder, 'share'), 'PATH': os.environ['PATH'], **(env or {})},
                               timeout=60, check=False)
         assert done.returncode == code, (done.returncode, done.stderr)
         return done.stdout.decode() if code == 0 else done.stderr.decode()
@@ -174,6 +175,127 @@ class Tests:
         assert again == built
         self.fetch(name, policy='Never', store=os.path.join(self.folder, 'pulled')).good(built.split('@')[1])
 
+    # ---- Credentials from where docker and podman keep them. ----
+
+    def write(self, name, text, mode=0o600):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def secured_registry(self):
+        return Registry(self.folder, htpasswd(self.folder, 'robot', 'top$ecret'))
+
+    def pull_secured(self, registry, env, code=0):
+        """A new store each time, so that the registry is asked."""
+        self.pulls = getattr(self, 'pulls', 0) + 1
+        return self.run('pull', registry.host + '/acme/one:1.0', '--store', os.path.join(self.folder, 'secured-%d' % self.pulls), code=code, env=env)
+
+    def found_credentials(self):
+        registry = self.secured_registry()
+        try:
+            self.push(registry.host, 'acme/one:1.0', None, '--dest-creds=robot:top$ecret')
+            right, wrong = (docker_config(registry.host, 'robot', word) for word in ('top$ecret', 'wrong'))
+            said = self.pull_secured(registry, {}, code=1)
+            assert 'log in with "docker login %s" or pass --auth-file' % registry.host in said, said
+            home = os.path.join(self.folder, 'home')
+            self.write('home/.docker/config.json', right)
+            self.pull_secured(registry, {'HOME': home})
+            # each of these is asked before the ones above it
+            self.write('docker/config.json', wrong)
+            said = self.pull_secured(registry, {'HOME': home, 'DOCKER_CONFIG': os.path.join(self.folder, 'docker')}, code=1)
+            assert 'the credentials for %s do not allow' % registry.host in said, said
+            self.write('docker/config.json', right)
+            env = {'HOME': home, 'DOCKER_CONFIG': os.path.join(self.folder, 'docker')}
+            self.pull_secured(registry, env)
+            for variable, file in (('XDG_CONFIG_HOME', 'config/containers/auth.json'), ('XDG_RUNTIME_DIR', 'run/containers/auth.json')):
+                self.write(file, wrong)
+                env[variable] = os.path.join(self.folder, file.split('/', maxsplit=1)[0])
+                self.pull_secured(registry, env, code=1)
+                self.write(file, docker_config('other.example.org', 'robot', 'wrong'))  # says nothing of this one
+                self.pull_secured(registry, env)
+            env['REGISTRY_AUTH_FILE'] = self.write('alone.json', docker_config('other.example.org', 'x', 'y'))
+            self.pull_secured(registry, env, code=1)  # that one alone
+            env['REGISTRY_AUTH_FILE'] = self.write('alone.json', right)
+            self.pull_secured(registry, env)
+            env['REGISTRY_AUTH_FILE'] = os.path.join(self.folder, 'nowhere')
+            assert 'nowhere' in self.pull_secured(registry, env, code=1)
+            env['REGISTRY_AUTH_FILE'] = self.write('alone.json', 'no JSON: top$ecret')
+            said = self.pull_secured(registry, env, code=1)
+            assert 'alone.json: not a docker config JSON' in said and 'top$ecret' not in said, said
+        finally:
+            registry.stop()
+
+    def helper(self, name, body):
+        return os.path.dirname(self.write('bin/docker-credential-' + name, '#!/bin/sh\n' + body, 0o755))
+
+    def credential_helpers(self):
+        registry = self.secured_registry()
+        try:
+            self.push(registry.host, 'acme/one:1.0', None, '--dest-creds=robot:top$ecret')
+            asked = os.path.join(self.folder, 'asked')
+            path = self.helper('good', 'read server; echo "$1 $server" >>%s\nprintf \'{"ServerURL":"%%s","Username":"robot","Secret":"top$ecret"}\' "$server"\n' % asked)
+            env = {'PATH': path + ':' + os.environ['PATH'], 'HOME': self.folder}
+
+            def configured(**config):
+                env['REGISTRY_AUTH_FILE'] = self.write('helpers.json', json.dumps(config))
+                return env
+
+            self.pull_secured(registry, configured(credHelpers={registry.host: 'good', 'other.example.org': 'bad'}))
+            with open(asked, encoding='utf-8') as file:
+                assert file.read() == 'get %s\n' % registry.host
+            self.pull_secured(registry, configured(credsStore='good', auths={registry.host: {}}))
+            # one that has nothing leaves it to auths; one that is not installed is only warned of
+            self.helper('empty', 'echo credentials not found in native keychain; exit 1\n')
+            auths = json.loads(docker_config(registry.host, 'robot', 'top$ecret'))['auths']
+            self.pull_secured(registry, configured(credsStore='empty', auths=auths))
+            self.pull_secured(registry, configured(credsStore='missing', auths=auths))
+            said = self.pull_secured(registry, configured(credsStore='missing'), code=1)
+            assert 'warning: credential helper docker-credential-missing not found' in said, said
+            # failures are told, secrets are not
+            self.helper('bad', 'printf "locked \\033[31m"; exit 3\n')
+            said = self.pull_secured(registry, configured(credsStore='bad'), code=1)
+            assert 'credential helper docker-credential-bad' in said and 'locked' in said and '\033' not in said, said
+            self.helper('odd', 'echo "top\\$ecret"\n')
+            said = self.pull_secured(registry, configured(credsStore='odd'), code=1)
+            assert 'the output is not JSON' in said and 'ecret' not in said, said
+            self.helper('flood', 'exec yes\n')
+            said = self.pull_secured(registry, configured(credsStore='flood'), code=1)
+            assert 'printed more than' in said, said
+            # no shell, no path
+            for name in ('good;touch x', '../bin/docker-credential-good', 'a b', '$(id)'):
+                said = self.pull_secured(registry, configured(credsStore=name), code=1)
+                assert 'invalid name of a credential helper' in said, said
+            # what the local store has needs nobody's credentials
+            os.remove(asked)
+            store = os.path.join(self.folder, 'secured-kept')
+            self.run('pull', registry.host + '/acme/one:1.0', '--store', store, env=configured(credsStore='good'))
+            os.remove(asked)
+            self.run('inspect', registry.host + '/acme/one:1.0', '--store', store, env=env)
+            assert not os.path.exists(asked)
+        finally:
+            registry.stop()
+
+    def push_of_nothing(self):
+        asked = os.path.join(self.folder, 'asked-for-nothing')
+        path = self.helper('marks', 'touch %s; exit 1\n' % asked)
+        env = {'PATH': path + ':' + os.environ['PATH'], 'REGISTRY_AUTH_FILE': self.write('marks.json', '{"credsStore": "marks"}')}
+        with socket.socket() as listener:
+            listener.bind(('127.0.0.1', 0))
+            listener.listen()
+            listener.setblocking(False)
+            name = '127.0.0.1:%d/acme/nothing:1.0' % listener.getsockname()[1]
+            said = self.run('push', name, code=1, env=env)
+            assert '"%s" is not in the local store' % name in said and 'hint: build it with' in said, said
+            try:
+                listener.accept()
+                raise AssertionError('the registry was connected to')
+            except BlockingIOError:
+                pass
+        assert not os.path.exists(asked)
+
     def several_pushed(self):
         name = self.registry.host + '/acme/pushed:1.0'
         store = os.path.join(self.folder, 'named')
@@ -189,7 +311,7 @@ class Tests:
         assert 'unknown flag -t' in self.run('pull', 'x', '-t', 'y', code=2)
         assert '--allow-port 0: say a number' in self.run('pull', 'x', '--allow-port', '0', code=2)
         assert 'reeve package build DIR' in self.run('--help')
-        assert 'acme/nothing:1.0 is not in' in self.run('push', self.registry.host + '/acme/nothing:1.0', code=1)
+        assert 'acme/nothing:1.0" is not in the local store' in self.run('push', self.registry.host + '/acme/nothing:1.0', code=1)
         assert 'reeve package pull: ' in self.run('pull', 'acme/UPPER:1.0', code=2)
 
 
@@ -199,7 +321,7 @@ def main():
         tests = Tests(sys.argv[1], sys.argv[2], folder)
         try:
             for name in ('by_tag_and_digest', 'what_is_not_there', 'of_several_platforms', 'by_mirror', 'policies',
-                         'on_a_kernel_without_landlock', 'basic', 'token', 'built_and_pushed', 'several_pushed', 'wrong_words'):
+                         'on_a_kernel_without_landlock', 'basic', 'token', 'built_and_pushed', 'found_credentials', 'credential_helpers', 'push_of_nothing', 'several_pushed', 'wrong_words'):
                 tap.run(name.replace('_', ' '), getattr(tests, name))
         finally:
             tests.registry.stop()
