@@ -19,7 +19,6 @@ struct verb {
 };
 
 static int run_help(int argc, char **argv);
-static int run_version(int argc, char **argv);
 
 /* By name, a line each. What each is for stands in its page of the manual. */
 /* clang-format off */
@@ -38,7 +37,7 @@ static const struct verb commands[] = {
     {"tree", cli_tree},
     {"uninstall", cli_uninstall},
     {"up", up_run},
-    {"version", run_version},
+    {"version", cli_version},
     {"who-can", cli_who_can},
     {"why", cli_why},
 };
@@ -50,20 +49,84 @@ static const struct verb *command_find(const char *word)
 {
     if (!strcmp(word, "--help") || !strcmp(word, "-h"))
         word = "help";
-    else if (!strcmp(word, "--version"))
-        word = "version";
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (!strcmp(word, commands[i].name))
             return &commands[i];
     return NULL;
 }
 
-static int command_unknown(const char *word)
+/* Words that users of kubectl, helm and docker try, and what they mean here. */
+/* clang-format off */
+static const struct {
+    const char *word, *command;
+} synonyms[] = {
+    {"access", "matrix"},
+    {"add", "install"},
+    {"api-resources", "kubectl api-resources"},
+    {"apply", "kubectl apply"},
+    {"auth", "why"},
+    {"build", "package build"},
+    {"can-i", "why"},
+    {"cluster", "clusters"},
+    {"config", "kubectl config"},
+    {"create", "kubectl create"},
+    {"delete", "uninstall"},
+    {"describe", "kubectl describe"},
+    {"diff", "plan"},
+    {"dry-run", "plan"},
+    {"edit", "kubectl edit"},
+    {"explain", "why"},
+    {"get", "kubectl get"},
+    {"graph", "tree"},
+    {"init", "package init"},
+    {"inspect", "package inspect"},
+    {"join", "clusters add"},
+    {"lint", "package lint"},
+    {"list", "kubectl get packageinstalls -A"},
+    {"login", "docker login"},
+    {"logs", "kubectl logs"},
+    {"ls", "kubectl get packageinstalls -A"},
+    {"permissions", "matrix"},
+    {"preview", "plan"},
+    {"publish", "package push"},
+    {"pull", "package pull"},
+    {"push", "package push"},
+    {"remove", "uninstall"},
+    {"rights", "matrix"},
+    {"rm", "uninstall"},
+    {"rollback", "install"},
+    {"run", "up"},
+    {"search", "package inspect"},
+    {"serve", "up"},
+    {"server", "up"},
+    {"show", "package inspect"},
+    {"start", "up"},
+    {"status", "kubectl get packageinstalls -A"},
+    {"template", "plan"},
+    {"test", "check"},
+    {"update", "install"},
+    {"upgrade", "install"},
+    {"validate", "check"},
+    {"verify", "check"},
+    {"whoami", "kubectl auth whoami"},
+};
+/* clang-format on */
+
+/* A command line; NULL: nothing is near enough. */
+static const char *command_meant(const char *word)
 {
     const char *names[COMMAND_COUNT + 1] = {NULL};
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (!strcmp(word, synonyms[i].word))
+            return synonyms[i].command;
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i].name;
-    const char *nearest = flags_nearest(word, names);
+    return flags_nearest(word, names);
+}
+
+static int command_unknown(const char *word)
+{
+    const char *nearest = command_meant(word);
     if (word[0] == '-') {
         fprintf(stderr, "%s: unknown flag %s: name a command first, its flags stand behind it", help_program(), word);
         nearest = NULL;
@@ -76,7 +139,7 @@ static int command_unknown(const char *word)
     return CLI_USAGE;
 }
 
-/* help and version have no pages of their own. */
+/* help has no page of its own. */
 static int run_help(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -87,23 +150,14 @@ static int run_help(int argc, char **argv)
     return CLI_OK;
 }
 
-static int run_version(int argc, char **argv)
-{
-    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
-        return run_help(1, argv);
-    if (argc > 1) {
-        fprintf(stderr, "%s version: unknown argument \"%s\"\n", help_program(), argv[1]);
-        return CLI_USAGE;
-    }
-    puts("reeve " REEVE_VERSION);
-    return CLI_OK;
-}
-
 static int run(int argc, char **argv)
 {
     char help[] = "help", *none[] = {help, NULL};
+    char name[] = "version", client[] = "--client", *version[] = {name, client, NULL};
     if (argc < 2)
         return run_help(1, none);
+    if (strcmp(argv[1], "--version") == 0)
+        return cli_version(2, version);
     if (strcmp(argv[1], "__complete") == 0) /* of the scripts for shells, not of people */
         return cli_complete(argc - 1, argv + 1);
     const struct verb *command = command_find(argv[1]);

@@ -22,6 +22,9 @@
 
 struct check {
     struct arena *arena;
+    str namespace; /* of objects that name none, as with kubectl -n */
+    bool ignores_unknown;
+    size_t ignored;
     struct registry *registry;
     struct map schemas; /* "example.com/v1 Widget" → struct schema */
     size_t bad;
@@ -156,6 +159,13 @@ static void check_custom(struct report *r, const struct kind *kind, struct json 
     tell_errors(r, &errs);
 }
 
+static void add_namespace(struct check *c, const struct kind *kind, struct json *object)
+{
+    struct json *meta = json_get_mut(object, S("metadata"));
+    if (kind->namespaced && json_is_obj(meta) && object_namespace(object).n == 0)
+        json_set(c->arena, meta, S("namespace"), json_str(c->namespace));
+}
+
 static void check_one(struct check *c, struct read_object *o)
 {
     struct report r = {c, o, 0};
@@ -165,11 +175,15 @@ static void check_one(struct check *c, struct read_object *o)
         tell(&r, str_fmt(c->arena, "not an object but %s", json_type_name(object)));
     else if (object_kind(object).n == 0 || object_api_version(object).n == 0)
         tell(&r, object_kind(object).n ? S("apiVersion not set") : S("Object 'Kind' is missing"));
+    else if (kind == NULL && c->ignores_unknown)
+        c->ignored++;
     else if (kind == NULL)
-        tell(&r, S("no such kind is built in, and none of the files has a CRD of it"));
-    else if (kind->shape)
+        tell(&r, S("unknown kind: it is not built in, and none of the files has a CRD of it"));
+    if (kind)
+        add_namespace(c, kind, object);
+    if (kind && kind->shape)
         check_builtin(&r, kind, object);
-    else
+    else if (kind)
         check_custom(&r, kind, object);
     c->bad += r.faults > 0;
 }
@@ -195,9 +209,12 @@ static void print_yaml(const read_objects *objects)
     buf_done(&out);
 }
 
-static int check_all(struct command *command, read_objects *objects, const char *output)
+static int check_all(struct command *command, read_objects *objects, const char *output, bool ignores_unknown)
 {
-    struct check c = {.arena = &command->arena, .registry = registry_new()};
+    struct check c = {.arena = &command->arena,
+                      .namespace = command->namespace.n ? command->namespace : S("default"),
+                      .ignores_unknown = ignores_unknown,
+                      .registry = registry_new()};
     size_t at = 0;
     str key;
     void *schema;
@@ -215,6 +232,8 @@ static int check_all(struct command *command, read_objects *objects, const char 
         print_json(c.arena, objects);
     else if (output && c.bad == 0)
         print_yaml(objects);
+    if (c.ignored)
+        term_say(&command->term, "%zu object%s of unknown kinds ignored", c.ignored, c.ignored == 1 ? "" : "s");
     term_say(&command->term, "%zu object%s, %zu with errors", objects->n, objects->n == 1 ? "" : "s", c.bad);
     return c.bad ? CLI_FAILED : CLI_OK;
 }
@@ -234,12 +253,14 @@ static int read_all(struct arena *a, char **paths, size_t n, read_objects *objec
 int cli_check(int argc, char **argv)
 {
     static const char *const formats[] = {"yaml", "json", NULL};
-    struct command c = {.name = "check"};
+    struct command c = {.name = "check", .takes = TAKES_NAMESPACE};
+    bool ignores_unknown = false;
     struct flag_words words;
     read_objects objects = {0};
     int output = -1; /* nothing */
     const struct flag own[] = {
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &output, .words = formats},
+        {.name = "ignore-unknown-kinds", .kind = FLAG_YES, .into = &ignores_unknown},
     };
     int code = command_start(&c, own, sizeof own / sizeof *own, argc, argv, &words);
     if (c.is_over)
@@ -247,5 +268,5 @@ int cli_check(int argc, char **argv)
     if (words.n == 0)
         return command_end(&c, command_misused(&c, "name at least one file, or - for standard input"));
     code = read_all(&c.arena, words.p, words.n, &objects);
-    return command_end(&c, code ? code : check_all(&c, &objects, output < 0 ? NULL : formats[output]));
+    return command_end(&c, code ? code : check_all(&c, &objects, output < 0 ? NULL : formats[output], ignores_unknown));
 }

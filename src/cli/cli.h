@@ -24,5 +24,6 @@ int cli_package(int argc, char **argv);
 int cli_plan(int argc, char **argv);
 int cli_tree(int argc, char **argv);
 int cli_uninstall(int argc, char **argv);
+int cli_version(int argc, char **argv);
 int cli_who_can(int argc, char **argv);
 int cli_why(int argc, char **argv);

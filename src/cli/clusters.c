@@ -78,6 +78,7 @@ static const char *stray_flag(const struct clusters_command *c, const struct giv
            : c->is_forced && verb != REMOVE         ? "--force"
            : c->base.timeout_ns && verb == LIST     ? "--timeout"
            : c->base.selector.n && verb != LIST     ? "--selector"
+           : c->file && verb != ADD                 ? "--join-file"
            : given->output.n != 0 && verb == REMOVE ? "--output"
                                                     : NULL;
 }
@@ -110,17 +111,19 @@ static int understand(struct clusters_command *c, const struct given *given, enu
     const char *stray = stray_flag(c, given, verb);
     if (stray)
         return command_misused(&c->base, "%s does not go with %s", stray, words->p[0]);
+    if (verb == ADD && given->output.n)
+        return command_misused(&c->base, "--output is the format of list: use --join-file FILE to name the file");
     if (c->lifetime_ns < 600 * SECOND)
         return command_misused(&c->base, "--lifetime is shorter than the ten minutes that a token lives at least");
     if (c->base.timeout_ns == 0)
         c->base.timeout_ns = verbs[verb].timeout_ns;
-    c->file = given->output.p;
     if (verb != LIST)
         return take_name(c, words);
     if (words->n > 1)
         return command_misused(&c->base, "unknown argument \"%s\"", words->p[1]);
     if (!take_output(c, given))
-        return command_misused(&c->base, "--output \"%.*s\": say table, wide, json, yaml or name", STR(given->output));
+        return command_misused(&c->base, "invalid output \"%.*s\": use table, wide, json, yaml or name",
+                               STR(given->output));
     return CLI_OK;
 }
 
@@ -143,6 +146,7 @@ int cli_clusters(int argc, char **argv)
     const struct flag flags[] = {
         {.name = "hub-server", .kind = FLAG_TEXT, .into = &c.hub_server, .is_given = &given.server},
         {.name = "lifetime", .kind = FLAG_TIME, .into = &c.lifetime_ns, .is_given = &given.lifetime},
+        {.name = "join-file", .kind = FLAG_PATH, .into = &c.file},
         {.letter = 'o', .name = "output", .kind = FLAG_TEXT, .into = &given.output},
         {.name = "force", .kind = FLAG_YES, .into = &c.is_forced},
     };

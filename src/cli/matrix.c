@@ -186,10 +186,14 @@ static void print(struct work *w)
     question_note_place(w->c, w->m.namespace, "-n names another");
     for (size_t i = 0; !has_any && i < w->m.n; i++)
         has_any = matrix_allows(&w->m, i);
-    if (has_any)
+    if (has_any) {
+        struct buf legend = {.arena = w->a};
+        matrix_legend(&legend, &w->c->term, &w->m, is_wide, w->options->is_all);
+        term_say(&w->c->term, "%.*s", STR(buf_str(&legend)));
         matrix_draw(&text, &w->c->term, &w->m, is_wide, w->options->is_all);
-    else
+    } else {
         term_say(&w->c->term, "Nothing is allowed.");
+    }
     output_text(buf_str(&text));
 }
 

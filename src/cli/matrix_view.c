@@ -123,6 +123,39 @@ void matrix_draw(struct buf *b, const struct term *term, const struct matrix *m,
     cli_table_print(b, &t);
 }
 
+/* ---- What it means. ---- */
+
+/* "LIS list, WAT watch", on as many lines as it takes. */
+static void add_heads(struct buf *b, const struct matrix *m, size_t length, size_t width)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    size_t line = 0;
+    for (size_t i = 0; i < m->verbs.n; i++) {
+        str verb = m->verbs.p[i], head = head_of(&scratch, verb, length);
+        str text = str_fmt(&scratch, "%.*s %.*s", STR(head), STR(verb));
+        if (head.n == verb.n)
+            continue;
+        bool is_new = line == 0 || line + text.n + 3 > width;
+        buf_add_str(b, line == 0 ? S("\n") : is_new ? S(",\n") : S(", "));
+        buf_add_str(b, text);
+        line = is_new ? text.n : line + 2 + text.n;
+    }
+}
+
+void matrix_legend(struct buf *b, const struct term *term, const struct matrix *m, bool is_wide, bool is_all)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    size_t widest = 0;
+    for (size_t row = 0; row < m->n; row++) {
+        size_t n = is_all || matrix_allows(m, row) ? title_of(&scratch, &m->rows[row].what).n : 0;
+        widest = n > widest ? n : widest;
+    }
+    buf_fmt(b, "%.*s allowed, ~ allowed for some names, %.*s not allowed, empty: no such verb",
+            STR(mark_of(term, CELL_YES).text), STR(mark_of(term, CELL_NO).text));
+    if (!is_wide)
+        add_heads(b, m, head_length(term, m, widest, false), term->width);
+}
+
 /* ---- As a document. ---- */
 
 static struct json verbs_with(struct arena *a, const struct matrix *m, size_t row, enum explain_cell cell)

@@ -42,5 +42,7 @@ bool matrix_allows(const struct matrix *m, size_t row);
 /* One column for each verb, with as much of its name as fits; of a wide table the whole words. Rows without any right only if
  * is_all. */
 void matrix_draw(struct buf *b, const struct term *term, const struct matrix *m, bool is_wide, bool is_all);
+/* What its marks and the heads of its columns mean; lines that fit the terminal, without a newline at the end. */
+void matrix_legend(struct buf *b, const struct term *term, const struct matrix *m, bool is_wide, bool is_all);
 /* An AccessMatrix of cli.reeve.dev/v1, as the manual describes it. */
 struct json matrix_document(struct arena *a, const struct matrix *m, bool is_all);

@@ -55,8 +55,7 @@ static void warn_part(struct command *c, const struct resource_named *r, str sub
         is_part |= str_eq(r->what->subresources[i], r->name);
     }
     if (is_part && subresource.n == 0)
-        term_say(&c->term,
-                 "Note: this asks about the %.*s named \"%.*s\"; of the subresource ask with --subresource=%.*s",
+        term_say(&c->term, "Note: this asks about the %.*s named \"%.*s\"; use --subresource=%.*s for the subresource",
                  STR(r->what->singular), STR(r->name), STR(r->name));
     if (r->what && subresource.n && !has_part && !str_eq(subresource, S("*")))
         term_say(&c->term, "Warning: the server says of no subresource \"%.*s\" of %.*s", STR(subresource),

@@ -63,35 +63,36 @@ static void fill_cells(struct arena *a, const struct explain_holder *h, const st
     cells[COLUMN_ROLE].text = g ? role_of(a, g) : S("-");
 }
 
-/* A row for each path of each holder; the masters have one more, without a path. */
+/* A row for each path of each holder. The masters have one, without a path: no binding is the reason. */
 struct rows {
     const struct explain_holders *holders;
     bool is_wide;
     size_t holder, path; /* the next */
-    bool has_told;       /* of a master */
 };
 
 static void begin_rows(void *ctx)
 {
     struct rows *r = ctx;
     r->holder = r->path = 0;
-    r->has_told = false;
+}
+
+static size_t rows_of(const struct explain_holder *h)
+{
+    return h->is_master ? 1 : h->n_paths;
 }
 
 static bool next_row(void *ctx, struct arena *a, struct table_cell *cells)
 {
     struct rows *r = ctx;
     const struct explain_holder *h = r->holders->list + r->holder, *end = r->holders->list + r->holders->n;
-    for (; h < end && r->path == h->n_paths && (r->has_told || !h->is_master); h++) {
+    for (; h < end && r->path == rows_of(h); h++) {
         r->holder++;
         r->path = 0;
-        r->has_told = false;
     }
     if (h == end)
         return false;
-    bool is_told = h->is_master && !r->has_told;
-    const struct explain_path *path = is_told ? NULL : &h->paths[r->path++];
-    r->has_told = r->has_told || is_told;
+    const struct explain_path *path = h->is_master ? NULL : &h->paths[r->path];
+    r->path++;
     fill_cells(a, h, path, cells);
     if (r->is_wide) {
         cells[COLUMN_SOURCE].text = path ? sources_of(a, path, false) : S("-");
@@ -190,6 +191,16 @@ static void note_place(struct command *c, const struct options *o, const struct 
         question_note_place(c, q->what.namespace, "-A asks about all of them");
 }
 
+static void note_masters(struct command *c, const struct options *o, const struct explain_holders *holders)
+{
+    bool has_masters = false;
+    for (size_t i = 0; i < holders->n; i++)
+        has_masters = has_masters || holders->list[i].is_master;
+    if (has_masters && (o->output == OUTPUT_TABLE || o->output == OUTPUT_WIDE))
+        term_say(&c->term,
+                 "Note: members of the group system:masters may do everything; no role or binding limits them.");
+}
+
 static int answer(struct command *c, const struct options *o, char **words)
 {
     struct question q = {0};
@@ -204,6 +215,7 @@ static int answer(struct command *c, const struct options *o, char **words)
     if (code == CLI_OK) {
         struct explain_holders holders = explain_who_can(&c->arena, rights.index, &q.what, q.everywhere);
         note_place(c, o, &q);
+        note_masters(c, o, &holders);
         print(c, o, &q, &holders);
     }
     rights_done(&rights);

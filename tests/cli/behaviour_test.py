@@ -85,7 +85,7 @@ class Tests(World):
                        'MORE': os.path.join(ROOT, 'examples', 'fleet.yaml')}
         self.use_registry(self.registry.host)
         for words in (('package', 'init', 'blog'), ('package', 'build', 'blog', '-t', self.places['IMAGE']),
-                      ('package', 'push', self.places['IMAGE']), ('clusters', 'add', 'alpha', '-o', '-')):
+                      ('package', 'push', self.places['IMAGE']), ('clusters', 'add', 'alpha', '--join-file', '-')):
             done = self.run(*words)
             assert done.code == 0, done
 
@@ -217,11 +217,11 @@ class Tests(World):
 
     def a_registry_that_wants_credentials(self):
         registry = Registry(self.folder, auth=htpasswd(self.folder, 'robot', 'right'))
-        rights = {'push': ['The right to push to acme/blog is missing'], 'pull': ['The right to pull from acme/blog is missing']}
+        rights = {'push': ['push to acme/blog'], 'pull': ['pull from acme/blog']}
         try:
-            self.at_registry('refused credentials', registry.host, ['401 Unauthorized', '--auth-file FILE'], **rights)
+            self.at_registry('refused credentials', registry.host, ['401 Unauthorized', 'docker login', '--auth-file'], **rights)
             wrong = self.write('wrong.json', docker_config(registry.host, 'robot', 'wrong'))
-            self.at_registry('refused credentials', registry.host, ['401 Unauthorized', 'the credentials in ' + wrong],
+            self.at_registry('refused credentials', registry.host, ['401 Unauthorized', 'the credentials for ' + registry.host],
                              '--auth-file', wrong, **rights)
         finally:
             registry.stop()
@@ -236,7 +236,7 @@ class Tests(World):
     # ---- Where the output goes. ----
 
     def nowhere_to_write(self):
-        for command, flags, place in (('clusters add', ('-o', '/proc/nowhere/kubeconfig'), '/proc/nowhere/kubeconfig'),
+        for command, flags, place in (('clusters add', ('--join-file', '/proc/nowhere/kubeconfig'), '/proc/nowhere/kubeconfig'),
                                       ('package build', ('--store', '/proc/nowhere/store'), '/proc/nowhere'),
                                       ('package pull', ('--store', '/proc/nowhere/store'), '/proc/nowhere')):
             self.refused('nowhere to write', [place, 'No such file or directory'], *flags, commands=[c for c in COMMANDS if c.of == command])

@@ -96,7 +96,23 @@ def directories():
         check('a directory that contains itself ends', r.returncode == 1 and 'nested deeper' in r.stderr, r)
 
 
+def namespaces_and_kinds():
+    plain = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n'
+    r = run('-', '-o', 'yaml', stdin=plain)
+    check('an object without a namespace is in "default"', r.returncode == 0 and '  namespace: default\n' in r.stdout, r)
+    r = run('-', '-n', 'sea', '-o', 'yaml', stdin=plain + '---\napiVersion: v1\nkind: Namespace\nmetadata: {name: sea}\n')
+    check('-n names another, for what is in namespaces', r.returncode == 0 and r.stdout.count('namespace: sea') == 1, r)
+    r = run('-', '-n', 'sea', '-o', 'yaml', stdin=plain.replace('{name: x}', '{name: x, namespace: lake}'))
+    check('-n leaves a namespace that is there', r.returncode == 0 and 'namespace: lake' in r.stdout, r)
+    unknown = 'apiVersion: example.com/v1\nkind: Fleet\nmetadata: {name: x}\n---\n'
+    r = run('-', '--ignore-unknown-kinds', stdin=unknown + plain)
+    check('unknown kinds are ignored on request', r.returncode == 0 and '1 object of unknown kinds ignored\n' in r.stderr, r)
+    r = run('-', '--ignore-unknown-kinds', stdin=unknown + plain.replace('{name: x}', '{name: X}'))
+    check('others are checked all the same', r.returncode == 1 and 'metadata.name: Invalid value: "X"' in r.stderr, r)
+
+
 examples()
+namespaces_and_kinds()
 bad_input()
 directories()
 print('1..%d' % number)

@@ -153,7 +153,7 @@ class Interrupts:
     def until_a_cluster_is_accepted(self):
         """Nobody accepts it yet: there are no controllers. What was asked for stays; the credential is written whole, or not at all."""
         hub, path = Server(self.world.reeve), self.world.path('beta.kubeconfig')
-        words = ('clusters', 'add', 'beta', '-o', path)
+        words = ('clusters', 'add', 'beta', '--join-file', path)
         managed = '/apis/cluster.open-cluster-management.io/v1/managedclusters/beta'
         try:
             hub.start(None, '--no-controllers')

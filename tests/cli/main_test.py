@@ -20,8 +20,15 @@ CASES = [
     ([''], 2, '', 'unknown command ""'),
     (['--unknown'], 2, '', 'unknown flag --unknown: name a command first'),
     (['--kubeconfig', 'x', 'why'], 2, '', 'unknown flag --kubeconfig: name a command first'),
-    (['version', '--help'], 0, 'Usage: reeve COMMAND', ''),
-    (['version', '-o', 'json'], 2, '', 'reeve version: unknown argument "-o"'),
+    (['version', '--help'], 0, 'Usage: reeve version', ''),
+    (['version', '--client', '-o', 'json'], 0, '"kind": "Version"', ''),
+    (['version', '--kubeconfig', '/nowhere'], 0, 'reeve 0.', 'server: version unknown'),
+    (['version', 'x'], 2, '', 'unknown argument "x"'),
+    (['upgrade'], 2, '', 'unknown command "upgrade", did you mean "install"?'),
+    (['lint'], 2, '', 'unknown command "lint", did you mean "package lint"?'),
+    (['can-i'], 2, '', 'unknown command "can-i", did you mean "why"?'),
+    (['get'], 2, '', 'unknown command "get", did you mean "kubectl get"?'),
+    (['instal'], 2, '', 'unknown command "instal", did you mean "install"?'),
 ]
 
 

@@ -96,7 +96,7 @@ class Fleet:
     def install(self):
         """As deploy/README.md says."""
         join = os.path.join(self.hub.folder, 'join')
-        output(REEVE, 'clusters', 'add', 'cluster1', '-o', join, '--kubeconfig', self.hub.kubeconfig)
+        output(REEVE, 'clusters', 'add', 'cluster1', '--join-file', join, '--kubeconfig', self.hub.kubeconfig)
         self.on_managed('create', 'namespace', 'reeve-system')
         self.on_managed('create', 'secret', 'generic', 'reeve-hub', '-n', 'reeve-system', '--from-file=kubeconfig=' + join,
                         '--from-literal=cluster-name=cluster1')

@@ -13,7 +13,7 @@ setup_file() {
     launch_up one --no-controllers --verbose # a Kubernetes that knows nothing of us
     one create namespace reeve-system
     one create serviceaccount reeve-agent -n reeve-system
-    KUBECONFIG=$HUB "$REEVE" clusters add cluster1 -o "$SCRATCH/cluster1.join"
+    KUBECONFIG=$HUB "$REEVE" clusters add cluster1 --join-file "$SCRATCH/cluster1.join"
 }
 
 teardown_file() { stop_fleet; }
@@ -139,7 +139,7 @@ yq_rules() { sed -n '/^rules:/,/^---/p' | sed '/^---/d'; }
     sed 's/token: .*/token: nonsense/' cluster1.join >stale.join
     agent_as "$ONE" --hub-kubeconfig stale.join
     eventually unready 'does not accept the token of the file stale.join: get another join kubeconfig with "reeve clusters add cluster1" on the hub'
-    KUBECONFIG=$HUB "$REEVE" clusters add cluster1 -o stale.join
+    KUBECONFIG=$HUB "$REEVE" clusters add cluster1 --join-file stale.join
     eventually is_ready
     run -0 cat agent.log
     mentions 'msg="the way to the hub is open again"'

@@ -24,6 +24,17 @@ rows() {
     LOCALE=C golden matrix/jane-ascii.txt matrix --as jane -n app-team-1
 }
 
+@test "a legend says what marks and columns mean, on standard error" {
+    run -0 --separate-stderr env LC_ALL=C.UTF-8 COLUMNS=80 "$REEVE" matrix --as jane -n app-team-1
+    [ "$stderr" = '✔ allowed, ~ allowed for some names, ✖ not allowed, empty: no such verb
+LIS list, WAT watch, CRE create, UPD update, PAT patch, DEL delete,
+COL deletecollection' ]
+    run -0 --separate-stderr env LC_ALL=C COLUMNS=80 "$REEVE" matrix --as jane -n app-team-1 -o wide
+    [ "$stderr" = 'Y allowed, ~ allowed for some names, - not allowed, empty: no such verb' ]
+    run -0 --separate-stderr "$REEVE" matrix --as jane -n app-team-1 -q
+    [ -z "$stderr" ]
+}
+
 @test "somebody else: the same answer, from roles and bindings" {
     golden matrix/jane.txt matrix jane -n app-team-1
     golden matrix/account.txt matrix system:serviceaccount:app-team-1:wordpress -n app-team-1
@@ -43,7 +54,7 @@ rows() {
     kubectl config --kubeconfig "$SCRATCH/nobody" set-credentials nobody --token="$(kubectl create token nobody -n other)"
     kubectl config --kubeconfig "$SCRATCH/nobody" set-context --current --user=nobody --namespace=other
     golden matrix/nobody.txt matrix --kubeconfig "$SCRATCH/nobody"
-    [ "$(cat "$SCRATCH/talk")" = 'Note: this is about the namespace "other"; -n names another.' ]
+    [ "$(head -n 1 "$SCRATCH/talk")" = 'Note: this is about the namespace "other"; -n names another.' ]
     run -0 matrix --kubeconfig "$SCRATCH/nobody" -o json
     [ "$(jq -r .user <<<"$output")" = system:serviceaccount:other:nobody ]
     [ "$(jq -r .namespace <<<"$output")" = other ]
@@ -51,7 +62,7 @@ rows() {
 
 @test "rights of one namespace are none elsewhere" {
     golden matrix/nobody.txt matrix jane -n other
-    [ ! -s "$SCRATCH/talk" ]
+    ! grep -q Note "$SCRATCH/talk"
     golden matrix/nobody.txt matrix jane -A
     [ ! -s "$SCRATCH/talk" ]
     golden matrix/nobody.txt matrix -A --as jane
@@ -128,7 +139,7 @@ rows() {
 @test "a role that is bound and does not exist is told" {
     kubectl create rolebinding ghost -n other --role ghost --user mary
     run -0 --separate-stderr matrix mary -n other
-    [[ $stderr == 'This may not be all: role.rbac.authorization.k8s.io "ghost" not found' ]]
+    [[ $stderr == 'This may not be all: role.rbac.authorization.k8s.io "ghost" not found'* ]]
     run -0 --separate-stderr matrix mary -n other -o json
     [ "$(jq -c '[.incomplete, .message]' <<<"$output")" = '[true,"role.rbac.authorization.k8s.io \"ghost\" not found"]' ]
 }
@@ -144,7 +155,7 @@ rows() {
 @test "a namespace that is not there is warned about, and shown all the same" {
     run -0 --separate-stderr matrix -n nowhere
     mentions configmaps
-    [ "$stderr" = 'Warning: there is no namespace "nowhere"' ]
+    [ "${stderr_lines[0]}" = 'Warning: there is no namespace "nowhere"' ]
 }
 
 @test "what makes no sense" {

@@ -88,14 +88,14 @@ kind: ManagedCluster
 metadata: {name: denied}
 spec: {hubAcceptsClient: false}
 YAML
-    run -0 clusters add denied -o other.kubeconfig
+    run -0 clusters add denied --join-file other.kubeconfig
     run -0 hub get managedcluster denied -o 'jsonpath={.spec.hubAcceptsClient}'
     says true
     run -0 clusters remove denied
 }
 
 @test "add to standard output, for another server, for a while" {
-    run -0 --separate-stderr clusters add alpha -o - --hub-server https://hub.example.com --lifetime 1h
+    run -0 --separate-stderr clusters add alpha --join-file - --hub-server https://hub.example.com --lifetime 1h
     mentions 'server: https://hub.example.com'
     lacks 127.0.0.1
     [[ "$stderr" != *127.0.0.1* ]]
@@ -228,7 +228,7 @@ Somebody who may grant them can say:
     run -2 clusters add alpha -l x=y
     mentions '--selector does not go with add'
     run -2 clusters list -o xml
-    mentions 'say table, wide, json, yaml or name'
+    mentions 'use table, wide, json, yaml or name'
     run -1 clusters add alpha --hub-server http://hub.example.com
     mentions '--hub-server: '
     run -1 clusters list --kubeconfig nowhere
@@ -257,14 +257,14 @@ YAML
 
 @test "a join kubeconfig is put in the place of files alone" {
     mkfifo pipe
-    run -1 clusters add devices -o pipe
+    run -1 clusters add devices --join-file pipe
     says 'reeve clusters add: pipe is no regular file: - is standard output'
     [ -p pipe ]
-    run -1 clusters add devices -o /dev/stdout
+    run -1 clusters add devices --join-file /dev/stdout
     says 'reeve clusters add: /dev/stdout is no regular file: - is standard output'
     run -1 hub get managedcluster devices
     ln -s elsewhere link
-    run -1 clusters add devices -o link
+    run -1 clusters add devices --join-file link
     says 'reeve clusters add: link is no regular file: - is standard output'
 }
 

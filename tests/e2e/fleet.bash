@@ -49,7 +49,7 @@ launch_up() {
 
 # join WHERE CLUSTER [FLAG...]: the hub gets to know the cluster, and its agent starts.
 join() {
-    KUBECONFIG=$HUB "$REEVE" clusters add "$2" --output "$SCRATCH/$2.join"
+    KUBECONFIG=$HUB "$REEVE" clusters add "$2" --join-file "$SCRATCH/$2.join"
     launch_agent "$@"
 }
 
