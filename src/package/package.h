@@ -48,7 +48,7 @@ struct package {
     enum package_format format;
     enum package_scope scope;
     bool states_scope; /* its author did; a package of format A that does not is Namespaced */
-    str path; /* of the file that says so: ".registry/app.yaml", "package.yaml"; empty: there is none */
+    str path;          /* of the file that says so: ".registry/app.yaml", "package.yaml"; empty: there is none */
     /* Title, overview, readme, maintainers, icons, …: what records show, at most PACKAGE_MAX_METADATA bytes as JSON. */
     struct json metadata;
     const struct package_crd *crds; /* by name */

@@ -21,8 +21,8 @@ struct up_controllers_options {
     bool requires_approval;           /* of ClusterPermissions */
     bool allows_cluster_dependencies; /* of namespaced packages */
     bool no_crd_view;
-    str managed;                      /* see managed.h; empty: no agent runs here */
-    str ca_pem;                       /* of this server; lives as long */
+    str managed; /* see managed.h; empty: no agent runs here */
+    str ca_pem;  /* of this server; lives as long */
 };
 
 int up_controllers_start(const struct up_controllers_options *options, struct up_controllers **ret, struct err *err);
