@@ -25,7 +25,7 @@ from reeve_server import Tap, raise_files  # noqa: E402
 
 A, B = 'team-a', 'team-b'
 BLOG_A, BLOG_B, OTHER = PACKAGE.path(A, 'blog'), PACKAGE.path(B, 'blog'), PACKAGE.path(A, 'other')
-OK = 'Available'
+OK = 'NoWorkloads'  # of Ready: nothing runs Deployments here
 # How long a fault lasts at least.
 LASTS = 2
 USUAL = ['429 with Retry-After', '500', 'JSON of another shape', 'watches cut in the middle of the second event', '410 as an event',
