@@ -141,7 +141,6 @@ static void add_commands(struct complete *c)
             complete_add(c, str_of(help_pages[i].command), help_pages[i].summary);
     }
     complete_add(c, S("help"), "show the manual of a command");
-    complete_add(c, S("version"), "show the version");
 }
 
 static void add_list(struct complete *c, const char *const *list)

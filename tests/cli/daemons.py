@@ -106,7 +106,7 @@ class Daemons:
         assert status == 201, answer
         poor = self.world.write('poor', kubeconfig(server.port, answer['status']['token'], certificate_authority(server.kubeconfig)))
         lacks = r'User \\"system:serviceaccount:default:default\\" cannot get resource \\"%s\\"'
-        self.goes_on('no rights', poor, manager=lacks % 'leases', agent=lacks % 'customresourcedefinitions')
+        self.goes_on('no rights', poor, manager=lacks % 'leases', agent=lacks.replace('get', 'watch') % 'appliedmanifestworks')
         with Daemon(self.world, 'agent', '--cluster=alpha', '--hub-kubeconfig', poor) as daemon:
             daemon.says('cannot renew the heartbeat on the hub.*' + lacks % 'leases')
             daemon.end()
