@@ -98,6 +98,7 @@ def nothing_elsewhere(fleet):
     everybodys = {('authorization.k8s.io', 'selfsubjectaccessreviews', 'create'),
                   ('authorization.k8s.io', 'selfsubjectrulesreviews', 'create'),
                   ('authentication.k8s.io', 'selfsubjectreviews', 'create')}
+    everybodys |= {('apiextensions.k8s.io', 'customresourcedefinitions', verb) for verb in ('get', 'list', 'watch')}
     connection, found, asked = fleet.hub.connect(), set(), 0
     for group, resource in all_resources(fleet.hub):
         for verb in VERBS:

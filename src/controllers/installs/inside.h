@@ -67,7 +67,7 @@ struct holding {
     str problem;           /* why not, if so */
     str conflict;          /* CRDs that somebody else changed, or that serve others; empty: none */
     bool is_lacking;       /* they lack something that it needs */
-    str retained; /* instances of CRDs that it no longer has; empty: none */
+    str retained;          /* instances of CRDs that it no longer has; empty: none */
     str written; /* resourceVersion of the install after our last write: a cache that is older is not worth looking at */
     char version[32]; /* where written stands */
 };

@@ -409,8 +409,8 @@ static bool tell_one(struct work *w, const struct part *part, struct map *establ
     if (!str_eq(h->label, w->label))
         return false; /* only its old version is of this family */
     str retained = retain_text(w->a, &w->retained, part->lane->is_cluster ? (str){0} : part->place);
-    bool is_other = !str_eq(h->conflict, part->conflict) || h->is_lacking != part->is_lacking ||
-                    !str_eq(h->retained, retained);
+    bool is_other =
+        !str_eq(h->conflict, part->conflict) || h->is_lacking != part->is_lacking || !str_eq(h->retained, retained);
     holding_set_conflict(h, part->conflict);
     h->is_lacking = part->is_lacking;
     if (!str_eq(h->retained, retained))

@@ -13,7 +13,8 @@
 struct line {
     struct arena arena;
     str output;
-    bool is_verbose, is_quiet, output_given;
+    str namespace;
+    bool is_verbose, is_quiet, output_given, ignores_kinds;
     int color;
     struct flag_words words;
     struct err err;
@@ -33,13 +34,15 @@ static void read_line(struct line *l, const char *const *argv)
     copy[argc] = NULL;
     const struct flag own[] = {
         {.letter = 'o', .name = "output", .kind = FLAG_TEXT, .into = &l->output, .is_given = &l->output_given},
+        {.letter = 'n', .name = "namespace", .kind = FLAG_TEXT, .into = &l->namespace},
+        {.name = "ignore-unknown-kinds", .kind = FLAG_YES, .into = &l->ignores_kinds},
     };
     const struct flag shared[] = {
         {.letter = 'v', .name = "verbose", .kind = FLAG_YES, .into = &l->is_verbose},
         {.letter = 'q', .name = "quiet", .kind = FLAG_YES, .into = &l->is_quiet},
         {.name = "color", .kind = FLAG_WORD, .into = &l->color, .words = colors, .env = "TEST_COLOR"},
     };
-    struct flags_args args = {&l->arena, "check", own, 1, shared, 3, argc, copy};
+    struct flags_args args = {&l->arena, "check", own, 3, shared, 3, argc, copy};
     l->code = flags_read(&args, &l->words, &l->err);
 }
 

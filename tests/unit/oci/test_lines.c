@@ -98,7 +98,8 @@ static void what_makes_no_sense_is_refused(void **state)
 
 /* ---- Progress. ---- */
 
-#define PROGRESS(at, of) "{\"progress\":{\"step\":\"layers\",\"at\":" at ",\"of\":" of ",\"bytes\":77}}\n"
+#define PROGRESS(at, of) \
+    "{\"progress\":{\"step\":\"layers\",\"at\":" at ",\"of\":" of ",\"bytes\":77,\"bytesOf\":99}}\n"
 
 static void see(void *ctx, const struct oci_progress *p)
 {
@@ -125,7 +126,7 @@ static void progress_is_told_before_all_else(void **state)
         PROGRESS("-1", "2") MANIFEST END(0),
         PROGRESS("\"1\"", "2") MANIFEST END(0),
         MANIFEST PROGRESS("1", "2") END(0),
-        "{\"progress\":{\"step\":\"lies\",\"at\":1,\"of\":2,\"bytes\":3}}\n" MANIFEST END(0),
+        "{\"progress\":{\"step\":\"lies\",\"at\":1,\"of\":2,\"bytes\":3,\"bytesOf\":3}}\n" MANIFEST END(0),
         "{\"progress\":true}\n" MANIFEST END(0),
     };
     struct buf got = {0};
