@@ -663,7 +663,8 @@ static void keep_text(struct table *t, struct block *b, const struct label_print
         return;
     b->text = must_alloc(malloc(sizeof *b->text + text.n));
     *b->text = (struct block_text){.generation = print->generation, .version_hash = print->version_hash, .n = text.n};
-    memcpy(b->text->p, text.p, text.n);
+    if (text.n)
+        memcpy(b->text->p, text.p, text.n);
     t->text_bytes += text.n;
     t->ix->text_bytes += text.n;
 }
