@@ -162,8 +162,8 @@ static str signature(struct arena *a, const struct share_crd *c)
     for (size_t i = 0; i < c->n_sides; i++) {
         const struct family_side *side = &c->sides[i];
         const struct package_crd *crd = package_find_crd(side->package, c->name);
-        buf_fmt(&b, "%.*s %.*s %.*s %.*s %d\n", STR(crd->hash), STR(side->package->version), STR(side->package->digest),
-                STR(side->approved), side->is_old);
+        buf_fmt(&b, "%.*s %.*s %.*s %.*s %.*s %d %d\n", STR(crd->hash), STR(side->package->version),
+                STR(side->package->digest), STR(side->approved), STR(side->since), side->is_cluster, side->is_old);
     }
     for (size_t i = 0; i < c->sharers.n_namespaces; i++)
         buf_fmt(&b, "n %.*s\n", STR(c->sharers.namespaces[i]));
