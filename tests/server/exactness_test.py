@@ -109,14 +109,16 @@ SEES = [(READ, 'apiextensions.k8s.io', {'customresourcedefinitions'}, None), (RE
 
 
 def environment_defaults(verbs):
-    return SEES + [(verbs, PACKAGES, {'clusterpackageinstalls'}, None), (READ, PACKAGES, {'clusterpackages'}, None),
+    return SEES + [(READ, '', {'events'}, None),
+                   (verbs, PACKAGES, {'clusterpackageinstalls'}, None), (READ, PACKAGES, {'clusterpackages'}, None),
                    (verbs, STACKS, {'clusterstackinstalls'}, None), (READ, STACKS, {'clusterstacks'}, None)]
 
 
 def namespace_defaults(role, place):
     """The seed's table; records are only ever read, and Secrets are not for viewers."""
     verbs = READ if role == 'view' else WRITE
-    grants = [(verbs, PACKAGES, {'packageinstalls'}, place), (verbs, STACKS, {'stackinstalls'}, place)]
+    grants = [(verbs, PACKAGES, {'packageinstalls'}, place), (verbs, STACKS, {'stackinstalls'}, place),
+              (READ, '', {'events'}, place)]
     if role != 'view':
         grants.append((verbs, '', {'configmaps', 'secrets'}, place))
     if role == 'admin':
@@ -306,7 +308,7 @@ class Examples:
     def install(self, kind, namespace, name, version):
         life = Life(kind, namespace, name, self.read(name, version))
         self.packages.install(*life.key(), 'acme/%s:%s' % (name, version))
-        self.packages.ready(*life.key())
+        self.packages.ready(*life.key(), approves=True)
         self.lives.append(life)
         self.exactness.check(self.lives)
 
@@ -321,7 +323,7 @@ class Examples:
         life = [one for one in self.lives if (one.kind, one.namespace, one.name) == (kind, namespace, name)][0]
         self.packages.upgrade(*life.key(), 'acme/%s:%s' % (name, version))
         life.package = self.read(name, version)
-        self.packages.wait(*life.key(), lambda it: is_ready(it) and it['status']['version'] == version, 'never upgraded')
+        self.packages.wait(*life.key(), lambda it: is_ready(it) and it['status']['version'] == version, 'never upgraded', approves=True)
         self.exactness.check(self.lives)
 
     def remove(self, kind, namespace, name):
@@ -442,7 +444,7 @@ class Round:
                 self.packages.install(*life.key(), 'acme/%s:1.0' % name, **spec)
                 self.lives.append(life)
         for life in self.lives:
-            self.packages.ready(*life.key())
+            self.packages.ready(*life.key(), approves=True)
         self.exactness.check(self.lives)
 
     def come_later(self):
@@ -460,7 +462,7 @@ class Round:
             life.package = newer[life.name]
             self.packages.upgrade(*life.key(), 'acme/%s:1.1' % life.name)
         for life in chosen:
-            self.packages.wait(*life.key(), lambda it: is_ready(it) and it['status']['version'] == '1.1', 'never upgraded')
+            self.packages.wait(*life.key(), lambda it: is_ready(it) and it['status']['version'] == '1.1', 'never upgraded', approves=True)
         self.exactness.check(self.lives, focus=chosen)
 
     def remove(self):

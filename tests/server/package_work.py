@@ -172,16 +172,25 @@ class Packages:
     def get(self, kind, namespace, name):
         return self.must('GET', path_of(kind, namespace, name))
 
-    def wait(self, kind, namespace, name, wanted, what='it'):
+    def approve(self, kind, namespace, name, install):
+        """As an administrator, what it waits for, if it does."""
+        pending = install.get('status', {}).get('pendingApproval', {}).get('id')
+        annotation = install['apiVersion'].split('/')[0] + '/approved'
+        if pending and install['metadata'].get('annotations', {}).get(annotation) != pending:
+            self.must('PATCH', path_of(kind, namespace, name), {'metadata': {'annotations': {annotation: pending}}}, MERGE)
+
+    def wait(self, kind, namespace, name, wanted, what='it', approves=False):
         """Until the install is as wanted; returns it."""
         def look():
             install = self.get(kind, namespace, name)
+            if approves:
+                self.approve(kind, namespace, name, install)
             return install if wanted(install) else None
         return wait_for(lambda: '%s %s/%s: %s\n%s' % (kind, namespace, name, what, json.dumps(
             self.get(kind, namespace, name).get('status'), indent=1)), look)
 
-    def ready(self, kind, namespace, name):
-        return self.wait(kind, namespace, name, is_ready, 'never Ready')
+    def ready(self, kind, namespace, name, approves=False):
+        return self.wait(kind, namespace, name, is_ready, 'never Ready', approves)
 
     def remove(self, kind, namespace, name):
         self.must('DELETE', path_of(kind, namespace, name))
