@@ -10,6 +10,7 @@ and the administrator do is done as they would.
 import copy
 import os
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -250,7 +251,9 @@ def her_version_keeps_others_from_an_upgrade(world):
     world.package(GENUINE + '/blog', '3.0', site(zone={'type': 'string'}))
     world.package(GENUINE + '/blog', '4.0', site(size={'type': 'integer'}))
     world.install(PI, 'team-a', 'blog', GENUINE + '/blog:1.0')
-    world.ready(PI, 'team-a', 'blog')
+    first = world.ready(PI, 'team-a', 'blog')['metadata']['creationTimestamp']
+    wait_for('the next second, as times of creation have no parts of it',
+             lambda: time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()) > first)
     world.attack(PI, 'blog', GENUINE + '/blog:3.0')
     world.ready(PI, 'mallory', 'blog')
     world.upgrade(PI, 'team-a', 'blog', GENUINE + '/blog:2.0')
