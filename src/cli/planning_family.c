@@ -124,11 +124,9 @@ static const struct package *find_open(const struct planning *p, const struct im
 
 static struct family_side side_of(struct planning *p, const struct planning_install *it, const struct package *package)
 {
-    const struct json *meta = object_meta(&it->object);
     return (struct family_side){.package = package,
                                 .install = object_uid(&it->object),
-                                .since = str_fmt(p->a, "%.*s %.*s", STR(json_get_text(meta, S("creationTimestamp"))),
-                                                 STR(object_uid(&it->object))),
+                                .since = family_since(p->a, &it->object),
                                 .approved = json_text(json_dig(&it->object, "status.crds.approvedAt")),
                                 .is_cluster = it->is_cluster};
 }

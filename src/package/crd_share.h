@@ -20,7 +20,7 @@
 /* An install that has the CRD. */
 struct crd_holder {
     str package, version; /* "acme/wordpress", "1.1": for messages */
-    str since;            /* when the install was created, then its name */
+    str since;            /* when the install was accepted, then its name: see family_since */
     str approved;         /* when a change of it was last approved, as a timestamp; empty: never */
     bool is_cluster;
     const struct json *now; /* its definition; NULL: its package has none */

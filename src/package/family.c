@@ -3,8 +3,49 @@
  * the same in all versions, which their hashes tell without reading any. */
 #include "package/family.h"
 
+#include "object/object.h"
 #include "package/crd_share.h"
 #include "package/crd_union.h"
+
+/* ---- Who was accepted first. ---- */
+
+static str since_of(struct arena *a, str time, const struct json *install)
+{
+    return str_fmt(a, "%.*s %.*s/%.*s", STR(time), STR(object_namespace(install)), STR(object_name(install)));
+}
+
+str family_since(struct arena *a, const struct json *install)
+{
+    str accepted = json_get_text(json_get(install, S("status")), S("acceptedAt"));
+    str created = json_get_text(object_meta(install), S("creationTimestamp"));
+    if (accepted.n)
+        return since_of(a, accepted, install);
+    /* as many decimals as acceptedAt has, so that texts compare as times do */
+    if (created.n && created.p[created.n - 1] == 'Z')
+        created = str_fmt(a, "%.*s.000000Z", STR(str_upto(created, created.n - 1)));
+    return since_of(a, created, install);
+}
+
+str family_since_time(str since)
+{
+    str time, rest;
+    return str_cut(since, ' ', &time, &rest) ? time : since;
+}
+
+str family_since_next(struct arena *a, const struct json *install, const str *others, size_t n,
+                      const struct clock *clock)
+{
+    static const int64_t million = INT64_C(1000000);
+    int64_t now = clock->wall_ns(clock->ctx) / 1000, seconds;
+    struct buf time = {.arena = a};
+    uint32_t nanos;
+    for (size_t i = 0; i < n; i++) {
+        if (time_parse(family_since_time(others[i]), &seconds, &nanos) && seconds * million + nanos / 1000 >= now)
+            now = seconds * million + nanos / 1000 + 1;
+    }
+    time_format(&time, now / million, (uint32_t)(now % million * 1000), 6);
+    return since_of(a, buf_str(&time), install);
+}
 
 /* ---- Identities. ---- */
 

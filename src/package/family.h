@@ -6,6 +6,7 @@
  *         CRD that none of them has. */
 #pragma once
 
+#include "base/clock.h"
 #include "package/package.h"
 
 /* Whether a package that is there claims the identity of the candidate: its version, or its digest, for something else. */
@@ -17,6 +18,15 @@ void family_check_version(const struct package *candidate, str version, str dige
 void family_check_source(const struct package *candidate, str source, str holder, struct findings *findings);
 
 /* ---- The CRDs that a family shares: rules in crd_share.h. ---- */
+
+/* The rank of an install among those of its family, as text that sorts: when its package was accepted (status.acceptedAt), then its
+ * namespace and name. Installs of releases without that field have the time of their creation. */
+str family_since(struct arena *a, const struct json *install);
+/* The rank of one that is accepted now, after n others: behind all of them, whatever the clock says. */
+str family_since_next(struct arena *a, const struct json *install, const str *others, size_t n,
+                      const struct clock *clock);
+/* The time in it, for status.acceptedAt. */
+str family_since_time(str since);
 
 /* A package that installs of a family have: one for all installs that have the same. */
 struct family_side {

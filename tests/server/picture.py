@@ -30,7 +30,7 @@ def resources(server, connection):
 def strip(thing):
     """Takes away times and hashes of things that have a uid in them."""
     if isinstance(thing, dict):
-        for key in ('lastTransitionTime', 'lastUpdateTime', 'time'):
+        for key in ('lastTransitionTime', 'lastUpdateTime', 'time', 'acceptedAt'):
             thing.pop(key, None)
         if isinstance(thing.get('conditions'), list):
             thing['conditions'].sort(key=lambda one: one.get('type', ''))  # they are found by type

@@ -178,6 +178,26 @@ static str accepted_approval(const struct visit *v)
     return v->report->crds_approved.n ? v->report->crds_approved : holding_approved(&v->install);
 }
 
+/* An install keeps its rank while it stays in its family. Under the lock. */
+static str rank_of(const struct visit *v, str label)
+{
+    const struct holding *own = holding_get(v->s, object_uid(&v->install));
+    VEC(str) others = {0};
+    size_t at = 0;
+    str key, installed = json_get_text(json_get(&v->install, S("status")), S("installedPackage"));
+    void *value;
+    if (own && str_eq(own->label, label))
+        return str_dup(v->a, own->since);
+    if (installed.n && str_eq(installs_family_label(v->a, installed), label))
+        return family_since(v->a, &v->install);
+    while (map_next(&v->s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        if (str_eq(h->label, label))
+            *vec_push(v->a, &others) = str_dup(v->a, h->since);
+    }
+    return family_since_next(v->a, &v->install, others.p, others.n, &v->s->clock);
+}
+
 /* From now on others have to get along with it. Without a record nothing is shared yet. */
 static void reserve(struct visit *v, str label, const struct package *p)
 {
@@ -189,7 +209,7 @@ static void reserve(struct visit *v, str label, const struct package *p)
                            .place = v->asked.namespace,
                            .record = h ? h->record : (str){0},
                            .label = label,
-                           .since = holding_since(v->a, &v->install),
+                           .since = rank_of(v, label),
                            .approved = accepted_approval(v),
                            .now = p,
                            .old = old_of(h, p),
@@ -201,6 +221,7 @@ static void reserve(struct visit *v, str label, const struct package *p)
 struct family_state {
     VEC(struct family_side) others; /* with references */
     const struct package *own;      /* with a reference; or NULL */
+    str since;                      /* of this install */
 };
 
 /* One side for all that have the same package, ranked by the first of them. */
@@ -254,6 +275,7 @@ static bool begin(struct visit *v, str label, struct family_state *state, str *r
         if (!is_self && h->old && str_eq(plan_family_label(v->a, h->old->family), label))
             add_side(v, state, h, h->old, true);
     }
+    state->since = rank_of(v, label);
     map_set(&v->s->deciding, label, v);
     return true;
 }
@@ -298,7 +320,7 @@ static int check_family(struct visit *v, const struct package *p, const struct f
     struct family_question question = {.candidate = p,
                                        .self = {.package = state->own,
                                                 .install = object_uid(&v->install),
-                                                .since = holding_since(v->a, &v->install),
+                                                .since = state->since,
                                                 .approved = holding_approved(&v->install),
                                                 .is_cluster = v->lane->is_cluster},
                                        .others = state->others.p,
@@ -417,8 +439,11 @@ static int hold(struct visit *v, const struct package *p, const struct plan *pla
     installs_lock(v->s);
     const struct holding *h = holding_get(v->s, object_uid(&v->install));
     bool is_known = is_same(h, p, &ret->record);
+    str since = h ? str_dup(v->a, h->since) : rank_of(v, label);
     installs_unlock(v->s);
     say(v, p, &ret->record);
+    if (!is_known)
+        v->report->accepted = family_since_time(since);
     if (!is_known && (code = say_accepted(v, p, err)) < 0)
         return code;
     installs_lock(v->s);
@@ -432,7 +457,7 @@ static int hold(struct visit *v, const struct package *p, const struct plan *pla
                                .place = v->asked.namespace,
                                .record = object_uid(&ret->record),
                                .label = label,
-                               .since = holding_since(v->a, &v->install),
+                               .since = since,
                                .approved = accepted_approval(v),
                                .now = p,
                                .old = old_of(h, p),

@@ -6,12 +6,6 @@
 
 #include <stdlib.h>
 
-str holding_since(struct arena *a, const struct json *install)
-{
-    return str_fmt(a, "%.*s %.*s/%.*s", STR(json_get_text(object_meta(install), S("creationTimestamp"))),
-                   STR(object_namespace(install)), STR(object_name(install)));
-}
-
 str holding_approved(const struct json *install)
 {
     return json_text(json_dig(install, "status.crds.approvedAt"));

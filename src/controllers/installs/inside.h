@@ -50,7 +50,7 @@ struct holding {
     str place;                 /* namespace of its controller */
     str record;                /* uid; empty: it has only a reservation */
     str label;                 /* of its family */
-    str since;                 /* when the install was created, then its uid */
+    str since;                 /* its rank in the family, see family_since */
     str approved;              /* when a change of shared CRDs was last approved for it; empty: never */
     const struct package *now; /* counted */
     const struct package *old; /* while an upgrade is under way; or NULL */
@@ -171,8 +171,6 @@ void holding_drop(struct installs *s, str uid);
 void holdings_free_all(struct installs *s);
 void holding_set_problem(struct holding *h, str text);
 void holding_set_conflict(struct holding *h, str text);
-/* Who was there first, in the order of these texts. */
-str holding_since(struct arena *a, const struct json *install);
 /* When a change of shared CRDs was last approved for an install, as its status says. */
 str holding_approved(const struct json *install);
 void holding_set_written(struct holding *h, str version);

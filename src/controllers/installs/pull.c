@@ -240,7 +240,7 @@ static void resume(struct installs *s, const struct lane *lane, const struct jso
         .place = asked->namespace,
         .record = json_get_text(json_dig(install, "status.packageRecord"), S("uid")),
         .label = plan_family_label(&scratch, p->running->family),
-        .since = holding_since(&scratch, install),
+        .since = family_since(&scratch, install),
         .approved = holding_approved(install),
         .now = p->running,
         .old = p->old,

@@ -85,6 +85,8 @@ static void set_installed(struct arena *a, struct json *status, const struct sta
     set_text(a, status, S("installedPackage"), r->package);
     set_text(a, status, S("resolvedPackage"), r->digest);
     set_text(a, status, S("version"), r->version);
+    if (r->accepted.n)
+        json_set(a, status, S("acceptedAt"), json_str(r->accepted));
     json_remove(status, S("replaces"));
     if (r->old_package.n) {
         struct json old = json_obj();

@@ -30,6 +30,7 @@ struct status_report {
     str why_message;
     /* What is installed; package empty: leave these as they are. */
     str package, digest, version;
+    str accepted;                  /* since when; empty: leave it as it is */
     str old_package, old_digest;   /* while an upgrade is under way */
     struct json record;            /* null: leave it as it is */
     bool has_approval;             /* else both are left as they are */
