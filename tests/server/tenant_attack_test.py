@@ -9,18 +9,20 @@ and the administrator do is done as they would.
 """
 import copy
 import os
+import socket
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from package_work import CRDS, MERGE, RBAC, Packages, condition, crd, files, image, is_ready, path_of, wait_for  # noqa: E402
+from package_work import (CRDS, MERGE, RBAC, Packages, condition, crd, deployment, files, image, is_ready, path_of,  # noqa: E402
+                          wait_for)
 from reeve_server import Server, Tap  # noqa: E402
 
 PI, CPI = 'PackageInstall', 'ClusterPackageInstall'
 GENUINE, EVIL = 'registry.example.org/acme', 'evil.example.org/acme'
 AS_MALLORY = {'Impersonate-User': 'mallory'}
 GROUP = 'rbac.authorization.k8s.io'
+APPROVED = 'packages.crossplane.io/approved'
 
 
 class World(Packages):
@@ -50,6 +52,12 @@ class World(Packages):
     def change(self, name, package):
         """mallory changes her install, as herself."""
         return self.must('PATCH', path_of(PI, 'mallory', name), {'spec': {'package': package}}, {**MERGE, **AS_MALLORY})
+
+    def forbidden(self, method, path, body=None):
+        """mallory may not."""
+        headers = {**(MERGE if method == 'PATCH' else {}), **AS_MALLORY}
+        code, answer = self.ask(method, path, body, headers)
+        assert code == 403, (method, path, code, answer)
 
     def refused(self, namespace, name, reason, kind=PI):
         """The install waits or was refused for this reason, which is returned with its message."""
@@ -200,12 +208,30 @@ def another_version_changes_what_others_use(world):
         message = world.refused('mallory', name, 'ApprovalRequired')
         assert SITES in message and word in message, (name, message)
         assert world.definition(SITES) == before, name
-        code, answer = world.ask('PATCH', path_of(PI, 'mallory', name), {'metadata': {'annotations': {
-            'packages.crossplane.io/approved': world.get(PI, 'mallory', name)['status']['pendingApproval']['id']}}},
-            {**MERGE, **AS_MALLORY})
-        assert code == 403, (code, answer)
+        world.forbidden('PATCH', path_of(PI, 'mallory', name), {'metadata': {'annotations': {
+            APPROVED: world.get(PI, 'mallory', name)['status']['pendingApproval']['id']}}})
         world.leave((PI, 'mallory', name))
     world.leave((PI, 'team-a', 'blog'))
+
+
+def her_upgrade_changes_what_others_use(world):
+    """The same by a version that she upgrades to: the one that she has keeps running."""
+    world.package(GENUINE + '/blog', '1.0', site())
+    world.install(PI, 'team-a', 'blog', GENUINE + '/blog:1.0')
+    world.ready(PI, 'team-a', 'blog')
+    before = world.definition(SITES)
+    world.attack(PI, 'blog', GENUINE + '/blog:1.0')
+    world.ready(PI, 'mallory', 'blog')
+    for number, (name, definition, word) in enumerate(hostile_versions()):
+        version = '1.%d' % (number + 1)
+        world.package(GENUINE + '/blog', version, definition)
+        world.change('blog', '%s/blog:%s' % (GENUINE, version))
+        install = world.wait(PI, 'mallory', 'blog', lambda one, word=word: condition(one, 'Ready')['reason'] == 'Blocked' and
+                             word in condition(one, 'Ready')['message'], 'never Blocked for ' + name)
+        assert install['status']['version'] == '1.0', install
+        assert world.definition(SITES) == before, name
+    world.ready(PI, 'team-a', 'blog')
+    world.leave((PI, 'mallory', 'blog'), (PI, 'team-a', 'blog'))
 
 
 def what_adds_and_nothing_more_is_free(world):
@@ -251,10 +277,8 @@ def her_version_keeps_others_from_an_upgrade(world):
     world.package(GENUINE + '/blog', '3.0', site(zone={'type': 'string'}))
     world.package(GENUINE + '/blog', '4.0', site(size={'type': 'integer'}))
     world.install(PI, 'team-a', 'blog', GENUINE + '/blog:1.0')
-    first = world.ready(PI, 'team-a', 'blog')['metadata']['creationTimestamp']
-    wait_for('the next second, as times of creation have no parts of it',
-             lambda: time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()) > first)
-    world.attack(PI, 'blog', GENUINE + '/blog:3.0')
+    world.ready(PI, 'team-a', 'blog')
+    world.attack(PI, 'blog', GENUINE + '/blog:3.0')  # in the same second, and her namespace is the first by name
     world.ready(PI, 'mallory', 'blog')
     world.upgrade(PI, 'team-a', 'blog', GENUINE + '/blog:2.0')
     world.ready(PI, 'team-a', 'blog')
@@ -269,11 +293,172 @@ def her_version_keeps_others_from_an_upgrade(world):
     world.leave((PI, 'mallory', 'blog'), (PI, 'team-a', 'blog'))
 
 
+def an_older_install_of_hers_changes_its_package(world):
+    """An install counts since it has this package, not since it was created; restarts do not change that."""
+    world.package(GENUINE + '/blog', '1.0', site())
+    world.package(GENUINE + '/blog', '2.0', site(zone={'type': 'integer'}))
+    world.package(GENUINE + '/blog', '3.0', site(zone={'type': 'string'}))
+    world.package(EVIL + '/early', '1.0', crd('birds', 'early.example.org'))
+    world.attack(PI, 'early', EVIL + '/early:1.0')
+    early = world.ready(PI, 'mallory', 'early')['status']['acceptedAt']
+    world.install(PI, 'team-a', 'blog', GENUINE + '/blog:1.0')
+    first = world.ready(PI, 'team-a', 'blog')['status']['acceptedAt']
+    world.change('early', GENUINE + '/blog:3.0')
+    later = world.wait(PI, 'mallory', 'early', lambda one: is_ready(one) and one['status']['version'] == '3.0', 'never 3.0')
+    assert early < first < later['status']['acceptedAt'], (early, first, later['status'])
+    world.forbidden('PATCH', path_of(PI, 'mallory', 'early') + '/status', {'status': {'acceptedAt': early}})
+    world.server.stop()
+    world.server.start()
+    world.reconnect()
+    world.upgrade(PI, 'team-a', 'blog', GENUINE + '/blog:2.0')
+    world.wait(PI, 'team-a', 'blog', lambda one: is_ready(one) and one['status']['version'] == '2.0', 'kept from 2.0')
+    wait_for('her field to give way', lambda: world.type_of(SITES, 'zone') == 'integer')
+    for team, name, time in (('team-a', 'blog', first), ('mallory', 'early', later['status']['acceptedAt'])):
+        assert world.get(PI, team, name)['status']['acceptedAt'] == time, (team, time)
+    world.leave((PI, 'mallory', 'early'), (PI, 'team-a', 'blog'))
+
+
 def approve(world, namespace, name):
     """As an administrator does."""
     pending = world.get(PI, namespace, name)['status']['pendingApproval']
     world.must('PATCH', path_of(PI, namespace, name), {'metadata': {'annotations': {
-        'packages.crossplane.io/approved': pending['id']}}}, MERGE)
+        APPROVED: pending['id']}}}, MERGE)
+
+
+# ---- Uninstalling. ----
+
+
+def note(world, namespace):
+    """An instance; returns its path."""
+    path = '/apis/note.example.org/v1alpha1/namespaces/%s/notes' % namespace
+    world.must('POST', path, {'apiVersion': 'note.example.org/v1alpha1', 'kind': 'Note', 'metadata': {'name': 'one'}})
+    return path + '/one'
+
+
+def may_delete_notes(world, user, namespace):
+    return world.must('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {'spec': {'user': user, 'resourceAttributes': {
+        'verb': 'delete', 'group': 'note.example.org', 'resource': 'notes', 'namespace': namespace}}})['status']['allowed']
+
+
+def she_uninstalls_what_others_use(world):
+    """With her instances, and by force: CRD, access and objects of others stay, and so does the access to what she leaves."""
+    world.package(GENUINE + '/note', '1.0', crd('notes', 'note.example.org'))
+    for team in 'team-a', 'mallory':
+        world.install(PI, team, 'note', GENUINE + '/note:1.0')
+        world.ready(PI, team, 'note')
+    theirs, hers = note(world, 'team-a'), note(world, 'mallory')
+    uid = world.must('GET', CRDS + '/notes.note.example.org')['metadata']['uid']
+    mine = path_of(PI, 'mallory', 'note')
+    # its instances count though others have the CRD
+    world.must('DELETE', mine, None, AS_MALLORY)
+    install = world.wait(PI, 'mallory', 'note', lambda one: condition(one, 'Synced')['reason'] == 'InUse', 'never InUse')
+    message = condition(install, 'Synced')['message']
+    assert '1 notes (1 in mallory)' in message and 'team-a' not in message, message
+    assert may_delete_notes(world, 'mallory', 'mallory')
+    # by force: the finalizer is hers to remove
+    world.must('PATCH', mine, {'metadata': {'finalizers': None}}, {**MERGE, **AS_MALLORY})
+    world.gone(PI, 'mallory', 'note')
+    assert world.ask('GET', hers)[0] == 200 and may_delete_notes(world, 'mallory', 'mallory')
+    # once more, with all instances
+    world.attack(PI, 'note', GENUINE + '/note:1.0')
+    world.ready(PI, 'mallory', 'note')
+    world.must('PATCH', mine, {'metadata': {'annotations': {'packages.crossplane.io/delete-instances': 'true'}}},
+               {**MERGE, **AS_MALLORY})
+    world.must('DELETE', mine, None, AS_MALLORY)
+    world.gone(PI, 'mallory', 'note')
+    assert world.ask('GET', hers)[0] == 404
+    wait_for('her access to go', lambda: not may_delete_notes(world, 'mallory', 'mallory'))
+    assert world.ask('GET', theirs)[0] == 200 and may_delete_notes(world, 'user-of-team-a', 'team-a')
+    assert world.must('GET', CRDS + '/notes.note.example.org')['metadata']['uid'] == uid
+    world.ready(PI, 'team-a', 'note')
+    world.must('DELETE', theirs)
+    world.leave((PI, 'team-a', 'note'))
+    wait_for('the CRD to go with the last', lambda: world.ask('GET', CRDS + '/notes.note.example.org')[0] == 404)
+
+
+# ---- What runs. ----
+
+
+def deployment_of(world, name):
+    return world.must('GET', '/apis/apps/v1/namespaces/mallory/deployments/%s-controller' % name)
+
+
+def a_tag_moves_after_the_check(world):
+    """The image that was checked runs, whatever its tag stands for afterwards."""
+    plain = deployment(containers=[{'name': 'controller'}])
+    definition = crd('mills', 'mill.example.org')
+    checked = world.layout.add(EVIL + '/mill:1.0', image(files([definition], install=plain)))
+    world.attack(PI, 'mill', EVIL + '/mill:1.0')
+    world.ready(PI, 'mallory', 'mill')
+    runs = '%s/mill:1.0@%s' % (EVIL, checked)
+    assert deployment_of(world, 'mill')['spec']['template']['spec']['containers'][0]['image'] == runs
+    world.layout.add(EVIL + '/mill:1.0', image(files([definition], install=deployment(hostNetwork=True))))
+    world.server.stop()
+    world.server.start()
+    world.reconnect()
+    world.must('PATCH', path_of(PI, 'mallory', 'mill'), {'metadata': {'labels': {'poke': 'it'}}}, {**MERGE, **AS_MALLORY})
+    world.must('DELETE', '/apis/apps/v1/namespaces/mallory/deployments/mill-controller')
+    wait_for('another Deployment', lambda: world.ask('GET', '/apis/apps/v1/namespaces/mallory/deployments/mill-controller')[0] == 200)
+    pod = deployment_of(world, 'mill')['spec']['template']['spec']
+    assert pod['containers'][0]['image'] == runs and not pod.get('hostNetwork'), pod
+    world.leave((PI, 'mallory', 'mill'))
+
+
+def readiness_is_not_hers_to_report(world):
+    """Neither of the install nor of its Deployment, nor can she change what runs."""
+    world.package(EVIL + '/mill', '2.0', crd('mills', 'mill.example.org'), install=deployment())
+    world.attack(PI, 'mill', EVIL + '/mill:2.0')
+    world.ready(PI, 'mallory', 'mill')
+    mine, runs = path_of(PI, 'mallory', 'mill'), '/apis/apps/v1/namespaces/mallory/deployments/mill-controller'
+    for path in mine + '/status', runs + '/status':
+        world.forbidden('PATCH', path, {'status': {'observedGeneration': 99}})
+    world.forbidden('PATCH', runs, {'spec': {'replicas': 9}})
+    # what is in status of a create or an update is left out
+    world.must('PATCH', mine, {'status': {'version': '99'}, 'metadata': {'labels': {'poke': 'it'}}}, {**MERGE, **AS_MALLORY})
+    assert world.get(PI, 'mallory', 'mill')['status']['version'] == '2.0'
+    world.leave((PI, 'mallory', 'mill'))
+
+
+def her_pod_asks_for_more(world):
+    """Whatever Pod Security "restricted" refuses is refused before anything is written."""
+    bad = {'hostNetwork': {'hostNetwork': True}, 'hostPID': {'hostPID': True},
+           'hostPath': {'volumes': [{'name': 'v', 'hostPath': {'path': '/'}}]},
+           'persistentVolumeClaim': {'volumes': [{'name': 'v', 'persistentVolumeClaim': {'claimName': 'of-others'}}]},
+           'csi': {'volumes': [{'name': 'v', 'csi': {'driver': 'secrets'}}]},
+           'serviceAccountName': {'serviceAccountName': 'default'}, 'nodeName': {'nodeName': 'control-plane'},
+           'priorityClassName': {'priorityClassName': 'system-node-critical'},
+           'privileged': {'containers': [{'name': 'c', 'securityContext': {'privileged': True}}]},
+           'capabilities': {'containers': [{'name': 'c', 'securityContext': {'capabilities': {'add': ['SYS_ADMIN']}}}]}}
+    for number, (word, pod) in enumerate(sorted(bad.items())):
+        world.package(EVIL + '/pod', '1.%d' % number, crd('pods', 'pod.example.org'), install=deployment(**pod))
+        world.attack(PI, 'pod', '%s/pod:1.%d' % (EVIL, number))
+        message = world.refused('mallory', 'pod', 'InvalidPackage')
+        assert word in message, (word, message)
+        assert world.ask('GET', '/apis/apps/v1/namespaces/mallory/deployments/pod-controller')[0] == 404, word
+        world.leave((PI, 'mallory', 'pod'))
+    world.package(EVIL + '/pod', '2.0', crd('pods', 'pod.example.org'), install=deployment())
+    world.attack(PI, 'pod', EVIL + '/pod:2.0')
+    world.ready(PI, 'mallory', 'pod')
+    pod = deployment_of(world, 'pod')['spec']['template']['spec']
+    inside = pod['containers'][0]['securityContext']
+    assert pod['securityContext']['seccompProfile']['type'] == 'RuntimeDefault', pod
+    assert inside['capabilities'] == {'drop': ['ALL']} and inside['allowPrivilegeEscalation'] is False, inside
+    world.leave((PI, 'mallory', 'pod'))
+
+
+def she_asks_for_much(world):
+    """Dozens of installs that wait for registries which never answer: another tenant's is served meanwhile."""
+    listeners = [socket.create_server(('127.0.0.1', 0), backlog=100) for _ in range(4)]
+    for i in range(32):
+        world.attack(PI, 'slow%d' % i, 'localhost:%d/evil/slow%d:1' % (listeners[i % 4].getsockname()[1], i))
+    world.wait(PI, 'mallory', 'slow31', lambda one: condition(one, 'Ready')['reason'] == 'Pulling', 'never Pulling')
+    world.package(GENUINE + '/quick', '1.0', crd('quicks', 'quick.example.org'))
+    world.install(PI, 'team-a', 'quick', GENUINE + '/quick:1.0')
+    world.ready(PI, 'team-a', 'quick')
+    assert all(condition(world.get(PI, 'mallory', 'slow%d' % i), 'Ready')['reason'] == 'Pulling' for i in range(32)), 'one gave up'
+    for listener in listeners:
+        listener.close()
+    world.leave((PI, 'team-a', 'quick'), *[(PI, 'mallory', 'slow%d' % i) for i in range(32)])
 
 
 # ---- CRDs that an administrator wants to have. ----
@@ -333,6 +518,21 @@ def an_administrator_replaces_the_crd(world):
     world.undefine('squats.squat.example.org')
 
 
+def crds_are_not_hers_to_write(world):
+    """Only her packages bring CRDs: she can neither release, label, change, create nor delete one."""
+    world.package(GENUINE + '/squat', '1.0', crd('squats', 'squat.example.org'))
+    world.install(PI, 'team-a', 'squat', GENUINE + '/squat:1.0')
+    world.ready(PI, 'team-a', 'squat')
+    path = CRDS + '/squats.squat.example.org'
+    for change in ({'metadata': {'annotations': {'packages.crossplane.io/release': 'true'}}},
+                   {'metadata': {'labels': {'namespace.crossplane.io/mallory': 'true'}}}, {'spec': {'names': {'shortNames': ['po']}}}):
+        world.forbidden('PATCH', path, change)
+    world.forbidden('DELETE', path)
+    world.forbidden('POST', CRDS, crd('mines', 'mine.example.org'))
+    world.forbidden('PATCH', path + '/status', {'status': {'conditions': []}})
+    world.leave((PI, 'team-a', 'squat'))
+
+
 def a_crd_is_released(world):
     """With the annotation it is given up, as it is."""
     world.package(EVIL + '/squat', '1.0', crd('squats', 'squat.example.org'))
@@ -361,19 +561,80 @@ def allowed(world, namespace, name, verb, group, resource):
 
 def a_dependency_brings_cluster_wide_access(world):
     """Her package depends on a cluster-scoped kind: she gets nothing, and cannot approve it herself. server/access has the rest."""
-    approved = 'packages.crossplane.io/approved'
     world.define(crd('links', 'wire.example.org', cluster=True))
     world.package(EVIL + '/tapper', '1.0', crd('taps', 'tap.example.org'), depends=['links.wire.example.org'])
     world.attack(PI, 'tapper', EVIL + '/tapper:1.0')
     message = world.refused('mallory', 'tapper', 'ApprovalRequired')
     assert 'links.wire.example.org' in message, message
     pending = world.get(PI, 'mallory', 'tapper')['status']['pendingApproval']['id']
-    code, answer = world.ask('PATCH', path_of(PI, 'mallory', 'tapper'), {'metadata': {'annotations': {approved: pending}}},
-                             {**MERGE, **AS_MALLORY})
-    assert code == 403, answer
+    world.forbidden('PATCH', path_of(PI, 'mallory', 'tapper'), {'metadata': {'annotations': {APPROVED: pending}}})
     assert not allowed(world, 'mallory', 'tapper', 'list', 'wire.example.org', 'links')
     world.leave((PI, 'mallory', 'tapper'))
     world.undefine('links.wire.example.org')
+
+
+def she_approves_beforehand(world):
+    """An approval can be neither part of a new install, nor guessed, nor taken from another install; nor can she name a requester."""
+    world.define(crd('links', 'wire.example.org', cluster=True))
+    world.package(EVIL + '/tapper', '1.0', crd('taps', 'tap.example.org'), depends=['links.wire.example.org'])
+    body = {'apiVersion': 'packages.crossplane.io/v1alpha1', 'kind': PI, 'metadata': {'name': 'tapper'},
+            'spec': {'package': EVIL + '/tapper:1.0'}}
+    # an administrator approves the very same for another tenant: its id is of no use to her
+    world.install(PI, 'team-a', 'tapper', EVIL + '/tapper:1.0')
+    world.ready(PI, 'team-a', 'tapper', approves=True)
+    other = world.get(PI, 'team-a', 'tapper')
+    ids = ['true', '*', ''] + [str(value) for value in other.get('status', {}).get('approval', {}).values() if isinstance(value, str)]
+    for text in ids:
+        world.forbidden('POST', path_of(PI, 'mallory'), {**body, 'metadata': {'name': 'tapper', 'annotations': {APPROVED: text}}})
+    requester = {key: 'admin' for key in other['metadata'].get('annotations', {}) if 'requester' in key}
+    world.must('POST', path_of(PI, 'mallory'), {**body, 'metadata': {'name': 'tapper', 'annotations': requester}}, AS_MALLORY)
+    world.refused('mallory', 'tapper', 'ApprovalRequired')
+    for text in ids:
+        world.forbidden('PATCH', path_of(PI, 'mallory', 'tapper'), {'metadata': {'annotations': {APPROVED: text}}})
+    world.forbidden('PATCH', path_of(PI, 'mallory', 'tapper') + '/status', {'status': {'approval': {'id': 'x'}}})
+    assert not allowed(world, 'mallory', 'tapper', 'list', 'wire.example.org', 'links')
+    world.leave((PI, 'mallory', 'tapper'), (PI, 'team-a', 'tapper'))
+    world.undefine('links.wire.example.org')
+
+
+def other_places_are_not_hers(world):
+    """Installs, accounts and bindings: elsewhere none, and in her namespace no account or binding of her own making."""
+    world.package(EVIL + '/far', '1.0', crd('fars', 'far.example.org'))
+    for kind, namespace in ((CPI, ''), (PI, 'team-a'), (PI, 'kube-system'), (PI, 'default')):
+        world.forbidden('POST', path_of(kind, namespace), {
+            'apiVersion': 'packages.crossplane.io/v1alpha1', 'kind': kind, 'metadata': {'name': 'far'},
+            'spec': {'package': EVIL + '/far:1.0'}})
+    role = {'apiGroup': GROUP, 'kind': 'ClusterRole', 'name': 'crossplane:ns:team-a:admin'}
+    subjects = [{'kind': 'User', 'name': 'mallory', 'apiGroup': GROUP}]
+    for namespace in 'mallory', 'team-a', 'kube-system':
+        world.forbidden('POST', '/api/v1/namespaces/%s/serviceaccounts' % namespace, {'metadata': {'name': 'route-controller'}})
+        world.forbidden('POST', RBAC + 'namespaces/%s/rolebindings' % namespace, {
+            'metadata': {'name': 'mine'}, 'subjects': subjects, 'roleRef': role})
+    world.forbidden('POST', RBAC + 'clusterrolebindings', {'metadata': {'name': 'mine'}, 'subjects': subjects, 'roleRef': role})
+    world.forbidden('PATCH', RBAC + 'clusterroles/crossplane:ns:mallory:admin', {'metadata': {'labels': {'x': 'y'}}})
+    world.forbidden('PATCH', '/api/v1/namespaces/mallory', {'metadata': {'labels': {'rbac.crossplane.io/managed-roles': 'false'}}})
+
+
+def the_fleet_is_not_hers(world):
+    """Nothing that an agent carries out, and nothing by which the hub recognises an agent."""
+    work, hub = '/apis/work.open-cluster-management.io/v1/', '/apis/cluster.open-cluster-management.io/v1/managedclusters'
+    world.must('POST', hub, {'apiVersion': 'cluster.open-cluster-management.io/v1', 'kind': 'ManagedCluster',
+                             'metadata': {'name': 'edge'}, 'spec': {'hubAcceptsClient': True}})
+    wait_for('its namespace', lambda: world.ask('GET', '/api/v1/namespaces/edge')[0] == 200)
+    manifest = {'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': 'kube-system', 'annotations': {'reeve.dev/adopt': 'true'}}}
+    for namespace in 'edge', 'mallory':
+        world.forbidden('POST', work + 'namespaces/%s/manifestworks' % namespace, {
+            'apiVersion': 'work.open-cluster-management.io/v1', 'kind': 'ManifestWork', 'metadata': {'name': 'mine'},
+            'spec': {'workload': {'manifests': [manifest]}}})
+        world.forbidden('POST', '/apis/rbac.open-cluster-management.io/v1alpha1/namespaces/%s/clusterpermissions' % namespace, {
+            'apiVersion': 'rbac.open-cluster-management.io/v1alpha1', 'kind': 'ClusterPermission', 'metadata': {'name': 'mine'},
+            'spec': {'clusterRoleBinding': {'subject': {'kind': 'User', 'name': 'mallory', 'apiGroup': GROUP}, 'roleRef': {
+                'kind': 'ClusterRole', 'name': 'cluster-admin', 'apiGroup': GROUP}}}})
+    world.forbidden('POST', '/apis/coordination.k8s.io/v1/namespaces/edge/leases', {'metadata': {'name': 'managed-cluster-lease'}})
+    world.forbidden('PATCH', hub + '/edge', {'metadata': {'labels': {'agent.reeve.dev/present': 'true'}}})
+    world.forbidden('PATCH', hub + '/edge/status', {'status': {'conditions': []}})
+    world.forbidden('GET', '/api/v1/namespaces/edge/secrets')
+    world.must('DELETE', hub + '/edge')
 
 
 # ---- Accounts that have access already. ----
@@ -450,10 +711,13 @@ def a_bound_account_is_occupied(world):
 
 
 TESTS = (the_name_of_another_tenants_package_is_taken, the_name_of_a_cluster_package_is_taken, a_local_name_is_not_that_of_a_registry,
-         a_tag_beside_a_digest_takes_no_version, two_sources_of_before_keep_working, another_version_changes_what_others_use, what_adds_and_nothing_more_is_free,
-         a_cluster_package_is_extended, her_version_keeps_others_from_an_upgrade, her_kinds_in_the_group_of_others, she_brings_the_crd_first,
-         an_administrator_replaces_the_crd, a_crd_is_released,
-         a_dependency_brings_cluster_wide_access, a_system_controller_is_impersonated, a_bound_account_is_occupied)
+         a_tag_beside_a_digest_takes_no_version, two_sources_of_before_keep_working,
+         another_version_changes_what_others_use, her_upgrade_changes_what_others_use, what_adds_and_nothing_more_is_free,
+         a_cluster_package_is_extended, her_version_keeps_others_from_an_upgrade, an_older_install_of_hers_changes_its_package,
+         she_uninstalls_what_others_use, a_tag_moves_after_the_check, readiness_is_not_hers_to_report, her_pod_asks_for_more,
+         she_asks_for_much, her_kinds_in_the_group_of_others, she_brings_the_crd_first, an_administrator_replaces_the_crd,
+         crds_are_not_hers_to_write, a_crd_is_released, a_dependency_brings_cluster_wide_access, she_approves_beforehand,
+         other_places_are_not_hers, the_fleet_is_not_hers, a_system_controller_is_impersonated, a_bound_account_is_occupied)
 
 
 def main():
