@@ -83,6 +83,7 @@ set_package() { kubectl patch "$1" "$2" ${3:+-n "$3"} --type=merge -p "{\"spec\"
 
 @test "a CRD that is there already, and not by Reeve, is not taken over" {
     kubectl create -f "$SCRATCH/bar"
+    kubectl wait --for=condition=Established crd/bars.bar.example.org # its status is written a moment later, and is part of the state
     local before
     before=$(state)
     namespace_install one bar acme/bar:1.0
