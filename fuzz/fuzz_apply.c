@@ -11,9 +11,9 @@
  * update changes is only managedFields; records can be read and are written as they would be again; an apply of nothing
  * leaves its manager nothing.
  */
-#include "object/apply_parts.h"
-#include "object/kind.h"
-#include "json/patch.h"
+#include "kinds/builtin.h"
+#include "patch/apply_parts.h"
+#include "patch/json_patch.h"
 
 #include <assert.h>
 

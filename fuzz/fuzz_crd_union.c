@@ -4,10 +4,10 @@
  * openAPIV3Schema of a plain one. A third line is an object. Any JSON may be tried as a definition. Of two that pass the
  * check the union must not depend on their order, must pass it too, and must take what was stored under one of them.
  */
-#include "object/kinds/shapes.h"
-#include "object/schema.h"
+#include "kinds/shapes.h"
 #include "package/crd_check.h"
 #include "package/crd_union.h"
+#include "schema/schema.h"
 
 #include <assert.h>
 

@@ -4,8 +4,8 @@
  * change its input. A merge patch applied twice is as one applied once. A JSON patch that succeeds gives a document that
  * could have come from outside, and what "replace" put somewhere is found there.
  */
+#include "patch/json_patch.h"
 #include "same.h"
-#include "json/patch.h"
 
 #include <assert.h>
 

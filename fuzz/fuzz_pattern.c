@@ -5,7 +5,7 @@
  * alternative of equals around the expression changes nothing.
  */
 #include "base/arena.h"
-#include "object/pattern.h"
+#include "schema/pattern.h"
 
 #include <assert.h>
 

@@ -8,6 +8,7 @@
 #include "authz/validate.h"
 #include "controllers/permissions/report.h"
 #include "controllers/permissions/resources.h"
+#include "kinds/builtin.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
 #include "object/meta.h"

@@ -4,8 +4,8 @@
  * envelope's magic is opened instead. Seeds are text: "hex" and then hexadecimal digits ("#" starts a comment).
  * What decodes must hold only fields of the table, of the right types, and survive a trip through JSON text.
  */
-#include "object/kind.h"
-#include "object/strict.h"
+#include "kinds/builtin.h"
+#include "kinds/strict.h"
 #include "json/proto.h"
 
 #include <assert.h>

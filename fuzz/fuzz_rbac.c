@@ -8,9 +8,10 @@
 #include "authz/escalation.h"
 #include "authz/explain.h"
 #include "authz/validate.h"
+#include "kinds/builtin.h"
+#include "kinds/strict.h"
 #include "object/meta.h"
 #include "object/object.h"
-#include "object/strict.h"
 
 #include <assert.h>
 

@@ -4,9 +4,10 @@
  * twice is as good as once; the combined walk does what the three steps do; and by a schema that a CustomResourceDefinition
  * may have, what was admitted once is admitted again without a change.
  */
-#include "object/crd.h"
-#include "object/kinds/shapes.h"
-#include "object/schema.h"
+#include "kinds/builtin.h"
+#include "kinds/shapes.h"
+#include "schema/crd.h"
+#include "schema/schema.h"
 
 #include <assert.h>
 
@@ -39,7 +40,7 @@ static bool check_crd(struct arena *a, const struct json *schema)
     crd_default(a, &crd);
     crd_prepare_create(a, &crd);
     struct field_errors errs = {.arena = a};
-    crd_validate(&errs, &crd);
+    builtin_validate_crd(&errs, &crd);
     struct buf b = {.arena = a};
     field_errors_format(&b, &errs);
     return errs.list.n == 0;

@@ -4,6 +4,7 @@
  * L a label selector as text, O a LabelSelector as JSON, F a field selector.
  * What can be read must print as something that reads as the same selector; matching must agree with a naive look.
  */
+#include "kinds/builtin.h"
 #include "object/selector.h"
 
 #include <assert.h>

@@ -3,8 +3,8 @@
  * A built-in kind in the first line, a document in the second, strategic merge patches in the others, each applied to what
  * the last one left. No directive of a patch may reach the result, no input may change, and an error says something.
  */
-#include "object/kind.h"
-#include "object/strategic.h"
+#include "kinds/builtin.h"
+#include "patch/strategic.h"
 
 #include <assert.h>
 

@@ -3,8 +3,8 @@
  * A JSON body of any built-in kind: "KIND API-VERSION\n" and then JSON.
  * What decodes must decode again to the same object, with nothing left to say about it.
  */
-#include "object/kind.h"
-#include "object/strict.h"
+#include "kinds/builtin.h"
+#include "kinds/strict.h"
 
 #include <assert.h>
 

@@ -2,9 +2,9 @@
 /* What an object costs, as multiples of what yyjson alone needs for the same bytes, measured in the same run. Each figure
  * is the median of rounds in which all steps take turns, in CPU time of this process: other load on the machine moves
  * all of them alike. */
-#include "object/apply.h"
-#include "object/schema.h"
+#include "patch/apply.h"
 #include "sample.h"
+#include "schema/schema.h"
 #include "json/json.h"
 
 #include <stdio.h>

@@ -18,8 +18,9 @@
 #include "api/task.h"
 #include "api/value.h"
 #include "api/watch.h"
+#include "kinds/builtin.h"
+#include "kinds/strategy.h"
 #include "object/object.h"
-#include "object/strategy.h"
 
 /* The server and what only this file needs of it. */
 struct server {

@@ -3,9 +3,10 @@
 #include "api/decode.h"
 
 #include "base/rune.h"
+#include "kinds/builtin.h"
+#include "kinds/strategy.h"
 #include "object/object.h"
 #include "object/status.h"
-#include "object/strategy.h"
 #include "json/proto.h"
 #include "json/yaml.h"
 

@@ -7,8 +7,9 @@
 #include "api/value.h"
 #include "api/watch.h"
 #include "authz/validate.h"
-#include "object/crd.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
+#include "schema/crd.h"
 
 static void complain(struct api *api, const char *what, str namespace, str name, const struct err *err)
 {

@@ -6,9 +6,10 @@
 
 #include "api/loopback.h"
 #include "api/value.h"
-#include "object/crd.h"
+#include "kinds/builtin.h"
 #include "object/meta.h"
 #include "object/object.h"
+#include "schema/crd.h"
 
 enum { AT_ONCE = 64, AGAIN_NS = 1000000000 };
 

@@ -3,9 +3,9 @@
 
 #include "api/schemas.h"
 #include "authz/validate.h"
-#include "object/kinds/shapes.h"
+#include "kinds/shapes.h"
+#include "kinds/strategy.h"
 #include "object/object.h"
-#include "object/strategy.h"
 
 static void fill_defaults(struct arena *a, const struct kind *kind, struct json *object)
 {

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "api/server.h"
-#include "object/strict.h"
+#include "kinds/strict.h"
 
 /* How much a client wants to hear about fields that nobody knows. */
 enum strictness { STRICTNESS_WARN, STRICTNESS_IGNORE, STRICTNESS_STRICT };

@@ -3,7 +3,7 @@
 
 #include <openssl/evp.h>
 
-#include "object/strategy.h"
+#include "kinds/strategy.h"
 #include "json/base64.h"
 
 /* ---- Pieces. ---- */

@@ -8,7 +8,7 @@
  *   old          /api, /apis, /apis/G, /apis/G/V: a document for each step of the way */
 #pragma once
 
-#include "object/registry.h"
+#include "kinds/registry.h"
 
 /* The groups of a registry (registry_groups). The core group, which has no name, is served at /api, all others at /apis. */
 struct discovery_groups {

@@ -4,7 +4,7 @@
 #include "api/label_index.h"
 #include "api/schemas.h"
 #include "api/value.h"
-#include "object/strategy.h"
+#include "kinds/strategy.h"
 #include "json/yaml.h"
 
 #include <assert.h>

@@ -3,6 +3,7 @@
 #include "api/openapi_render.h"
 
 #include "api/openapi_text.h"
+#include "kinds/builtin.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 
 #include "api/openapi_v2.h"
 #include "api/value.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
 
 /* A kind, and which state of its CRD the hash was made from. */

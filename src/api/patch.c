@@ -3,8 +3,8 @@
 
 #include "object/go_text.h"
 #include "object/object.h"
-#include "object/strategic.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
+#include "patch/strategic.h"
 
 #include <stdlib.h>
 

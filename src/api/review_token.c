@@ -3,6 +3,7 @@
 #include "api/review_parts.h"
 #include "api/value.h"
 #include "authn/token.h"
+#include "kinds/builtin.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
 #include "object/object.h"

@@ -2,7 +2,8 @@
 #include "api/reviews.h"
 
 #include "api/review_parts.h"
-#include "object/canonical.h"
+#include "kinds/builtin.h"
+#include "kinds/canonical.h"
 
 static const struct {
     const char *plural;

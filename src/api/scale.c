@@ -6,6 +6,7 @@
 
 #include "api/patch.h"
 #include "api/value.h"
+#include "kinds/builtin.h"
 #include "object/meta.h"
 #include "object/object.h"
 #include "object/selector.h"

@@ -7,6 +7,7 @@
 
 #include "api/task.h"
 #include "api/value.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "api/server.h"
-#include "object/schema.h"
+#include "schema/schema.h"
 
 struct schemas *schemas_new(struct api *api);
 void schemas_free(struct schemas *s);

@@ -7,6 +7,7 @@
 #include "api/loopback.h"
 #include "api/value.h"
 #include "authz/bootstrap.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
 #include "object/status.h"
 #include "json/yaml.h"

@@ -11,7 +11,7 @@
 #include "authn/authn.h"
 #include "authz/aggregate.h"
 #include "authz/authz.h"
-#include "object/registry.h"
+#include "kinds/registry.h"
 #include "store/store.h"
 
 struct crds;

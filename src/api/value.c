@@ -2,9 +2,9 @@
 #include "api/value.h"
 
 #include "api/schemas.h"
-#include "object/kinds/shapes.h"
-#include "object/schema.h"
-#include "object/strategy.h"
+#include "kinds/shapes.h"
+#include "kinds/strategy.h"
+#include "schema/schema.h"
 
 enum { VALUE_FORMAT = 1 };
 

@@ -3,7 +3,7 @@
 
 #include "api/value.h"
 #include "base/budget.h"
-#include "object/columns.h"
+#include "kinds/columns.h"
 #include "object/field_error.h"
 #include "object/object.h"
 #include "object/status.h"

@@ -7,8 +7,8 @@
 #include "api/value.h"
 #include "authz/escalation.h"
 #include "authz/validate.h"
+#include "kinds/strategy.h"
 #include "object/object.h"
-#include "object/strategy.h"
 
 #include <assert.h>
 

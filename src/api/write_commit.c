@@ -5,8 +5,8 @@
 #include "api/crds.h"
 #include "api/read.h"
 #include "api/value.h"
+#include "kinds/strategy.h"
 #include "object/object.h"
-#include "object/strategy.h"
 
 enum {
     MAX_STORED = 1536 * 1024, /* bytes of one object, as etcd has it */

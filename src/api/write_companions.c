@@ -4,9 +4,10 @@
 #include "api/write_parts.h"
 
 #include "api/value.h"
-#include "object/apply.h"
+#include "kinds/builtin.h"
+#include "kinds/strategy.h"
 #include "object/object.h"
-#include "object/strategy.h"
+#include "patch/apply.h"
 
 #include <assert.h>
 

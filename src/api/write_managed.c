@@ -3,9 +3,9 @@
 #include "api/write_parts.h"
 
 #include "api/schemas.h"
-#include "object/apply.h"
-#include "object/canonical.h"
+#include "kinds/canonical.h"
 #include "object/object.h"
+#include "patch/apply.h"
 
 /* Fields that a write through a subresource cannot change, and so does not own. Without a row: status for the object
  * itself if that has a subresource, spec for its status. */

@@ -2,8 +2,8 @@
 /* PATCH: a change of what is there, whatever that is by now; and apply, which also creates. */
 #include "api/patch.h"
 
-#include "object/apply.h"
 #include "object/object.h"
+#include "patch/apply.h"
 #include "json/yaml.h"
 
 /* The object that the patch came to must still be the one that the path names. */

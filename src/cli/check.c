@@ -10,12 +10,13 @@
 
 #include "authz/validate.h"
 #include "base/map.h"
-#include "object/crd.h"
+#include "kinds/builtin.h"
+#include "kinds/registry.h"
+#include "kinds/strict.h"
 #include "object/meta.h"
 #include "object/object.h"
-#include "object/registry.h"
-#include "object/schema.h"
-#include "object/strict.h"
+#include "schema/crd.h"
+#include "schema/schema.h"
 #include "json/yaml.h"
 
 #include <stdio.h>
@@ -137,7 +138,7 @@ static void check_builtin(struct report *r, const struct kind *kind, struct json
     } else if (is_crd(object)) {
         crd_default(a, object);
         crd_prepare_create(a, object);
-        crd_validate(&errs, object);
+        builtin_validate_crd(&errs, object);
     }
     tell_errors(r, &errs);
     if (is_crd(object) && r->faults == 0)

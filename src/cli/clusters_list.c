@@ -6,7 +6,7 @@
 #include "cli/document.h"
 #include "cli/help.h"
 #include "cli/table.h"
-#include "object/columns.h"
+#include "kinds/columns.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
 #include "object/object.h"

@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 #include "client/fake.h"
-#include "object/registry.h"
+#include "kinds/registry.h"
 #include "object/selector.h"
 
 /* What is known of an object now. */

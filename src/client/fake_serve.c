@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/fake_inside.h"
+#include "kinds/strategy.h"
 #include "object/meta.h"
 #include "object/object.h"
 #include "object/status.h"
-#include "object/strategic.h"
-#include "object/strategy.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
+#include "patch/strategic.h"
 
 /* ---- What is asked. ---- */
 

@@ -2,12 +2,12 @@
 #include "control/applyset.h"
 
 #include "authz/validate.h"
-#include "object/apply.h"
-#include "object/kind.h"
+#include "kinds/builtin.h"
+#include "kinds/strategy.h"
+#include "kinds/strict.h"
 #include "object/meta.h"
 #include "object/object.h"
-#include "object/strategy.h"
-#include "object/strict.h"
+#include "patch/apply.h"
 
 /* ---- Kinds that we know: what the server would do, done here. ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: a kind: its names, what may be done with it, its fields and its columns. Built-in kinds are const tables in
- *       kinds/, one file per API group; kinds of CRDs look the same and are made by the registry.
+/* What: a kind: its names, verbs, fields and columns. Built-in kinds are const tables (kinds/builtin.h); kinds of CRDs have
+ *       the same form and are created by kinds/registry.h.
  * Owns: nothing; built-in tables are static, the rest belongs to a registry.
  * Threads: constants.
  * Errors: none; what is not found is NULL. */
@@ -66,7 +66,7 @@ struct kind {
     size_t n_subresources;
     const char *const *selectable; /* field selectors besides metadata.name and metadata.namespace: "status.phase" */
     const struct shape *shape;     /* NULL: the kind has a schema instead (CRD) */
-    const struct columns *columns; /* object/columns.h; NULL: columns_default */
+    const struct columns *columns; /* kinds/columns.h; NULL: columns_default */
     /* Kinds of CRDs only: */
     const char *crd;                 /* "widgets.example.com" */
     const char *crd_uid;             /* its metadata.uid; empty if it has none */
@@ -74,17 +74,6 @@ struct kind {
     const char *deprecation_warning; /* KIND_DEPRECATED */
     const struct kind_scale *scale;  /* with a scale subresource */
 };
-
-/* All built-in kinds, in the order in which discovery lists them: groups by age, kinds by plural. */
-size_t kind_builtin_count(void);
-const struct kind *kind_builtin(size_t i);
-/* Kinds by what a body says ("apps/v1", "Deployment") or what a path says ("apps", "v1", "deployments"). Kinds without
- * a path of their own, such as DeleteOptions, are found by body only; DeleteOptions and Status in every group. */
-const struct kind *kind_builtin_by_body(str api_version, str kind);
-const struct kind *kind_builtin_by_path(str group, str version, str plural);
-/* Whether a built-in kind has this group and plural, in any version. Every table that stores built-in kinds is named after one
- * of these pairs (strategy_storage_kind), so a pair that is not built in shares no storage with a built-in kind. */
-bool kind_is_builtin_resource(str group, str plural);
 
 /* By preference: v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > others by name. Negative when l comes first. */
 int kind_version_order(str l, str r);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What existing objects or clients could notice of a change to a definition. Both are compared in their one form, place by place;
  * whatever is not known to be harmless is told. */
-#include "object/schema_keyword.h"
 #include "package/crd_share.h"
 #include "package/crd_union_parts.h"
+#include "schema/schema_keyword.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "package/crd_check.h"
 
-#include "object/crd.h"
-#include "object/kind.h"
+#include "kinds/builtin.h"
+#include "kinds/strict.h"
 #include "object/name.h"
-#include "object/strict.h"
 #include "package/crd_convert.h"
+#include "schema/crd.h"
 
 #include <assert.h>
 
@@ -177,7 +177,7 @@ static void check_as_server(struct check *c, const struct json *crd)
     bool is_protected = crd_group_is_protected(json_get_text(json_get(crd, S("spec")), S("group")));
     check_metadata(&errs, crd);
     crd_prepare_create(&scratch, &filled);
-    crd_validate(&errs, &filled);
+    builtin_validate_crd(&errs, &filled);
     vec_each(&errs.list, e)
     {
         if (is_protected && str_eq(e->field, S("metadata.annotations[api-approved.kubernetes.io]")))

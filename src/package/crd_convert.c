@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "package/crd_convert.h"
 
-#include "object/schema_keyword.h"
+#include "schema/schema_keyword.h"
 
 enum { NAME_MAX_SHOWN = 300 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether writing a definition would change anything. */
-#include "object/canonical.h"
-#include "object/crd.h"
-#include "object/kind.h"
-#include "object/strict.h"
+#include "kinds/builtin.h"
+#include "kinds/canonical.h"
+#include "kinds/strict.h"
 #include "oci/digest.h"
 #include "package/crd_union_parts.h"
+#include "schema/crd.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  *
  * A side that does not declare a field has nothing to say about it: the server prunes it there. But where a side keeps
  * unknown fields, or has entries of any name, a declaration by another would narrow what that side accepts. */
-#include "object/schema.h"
 #include "package/crd_union_parts.h"
+#include "schema/schema.h"
 
 struct spot {
     const struct crd_place *place;

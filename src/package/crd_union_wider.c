@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may follow what at one place of a schema. The newer one may only widen: accept what the older one accepted, and
  * mean the same by it. */
-#include "object/schema_keyword.h"
 #include "package/crd_union_parts.h"
+#include "schema/schema_keyword.h"
 
 #include <stdlib.h>
 

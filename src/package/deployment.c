@@ -2,11 +2,11 @@
 /* install.yaml: the one Deployment that runs a package's controller. */
 #include "package/load.h"
 
-#include "object/kind.h"
+#include "kinds/builtin.h"
+#include "kinds/strategy.h"
+#include "kinds/strict.h"
 #include "object/meta.h"
 #include "object/object.h"
-#include "object/strategy.h"
-#include "object/strict.h"
 
 enum { MAX_BYTES = 256 * 1024 }; /* of its line; larger ones would hardly be stored */
 

@@ -45,6 +45,7 @@
 #include "authn/token.h"
 #include "cases/case.h"
 #include "cases/match.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
 #include "json/json.h"
 

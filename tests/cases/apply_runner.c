@@ -16,11 +16,11 @@
  *
  * The first "when" happens at second 1, the next at second 2, and so on. */
 #include "cases/case.h"
-#include "object/apply.h"
-#include "object/kind.h"
-#include "object/schema.h"
+#include "kinds/builtin.h"
+#include "patch/apply.h"
+#include "patch/json_patch.h"
+#include "schema/schema.h"
 #include "json/json.h"
-#include "json/patch.h"
 #include "json/yaml.h"
 
 struct state {

@@ -15,10 +15,10 @@
  * A plan is made at each of want, have and change. */
 #include "cases/case.h"
 #include "control/applyset.h"
-#include "object/kind.h"
+#include "kinds/builtin.h"
 #include "object/meta.h"
 #include "object/object.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
 #include "json/yaml.h"
 
 struct world {

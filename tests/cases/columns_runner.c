@@ -5,8 +5,8 @@
  * when duration: numbers of seconds, one per line. when define: the definitions instead of the cells.
  */
 #include "cases/case.h"
-#include "object/columns.h"
-#include "object/kind.h"
+#include "kinds/builtin.h"
+#include "kinds/columns.h"
 
 enum { NOW = 1794776400 };
 

@@ -18,7 +18,7 @@
 #include "cases/case.h"
 #include "package/crd_check.h"
 #include "package/crd_union.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
 #include "json/yaml.h"
 
 struct round {

@@ -16,7 +16,7 @@
 #include "cases/case.h"
 #include "package/crd_check.h"
 #include "package/crd_union.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
 #include "json/yaml.h"
 
 enum { MAX_SOURCES = 5 };

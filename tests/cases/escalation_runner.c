@@ -8,6 +8,7 @@
 #include "authz/escalation.h"
 #include "authz/validate.h"
 #include "cases/case.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
 #include "object/status.h"
 #include "json/yaml.h"

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "cases/case.h"
-#include "object/crd.h"
-#include "object/registry.h"
+#include "kinds/registry.h"
+#include "schema/crd.h"
 #include "json/yaml.h"
 
 /* Decodes, defaults, accepts the names, establishes; then tells the registry. Conditions that the text has itself stay. */

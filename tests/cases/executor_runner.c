@@ -19,7 +19,7 @@
 #include "api/api.h"
 #include "api/loopback_client.h"
 #include "cases/case.h"
-#include "object/kind.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
 #include "json/yaml.h"
 

@@ -5,7 +5,7 @@
  *         in), Go type, and what is special. Lists that say nothing are atomic.
  */
 #include "cases/case.h"
-#include "object/kind.h"
+#include "kinds/builtin.h"
 
 struct dump {
     struct buf out;

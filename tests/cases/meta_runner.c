@@ -13,6 +13,7 @@
  * letters of a generated name are shown as "?????". Kinds of the group meta.example.com: Widget (in a namespace, with a
  * status subresource) and Gadget (neither). */
 #include "cases/case.h"
+#include "kinds/builtin.h"
 #include "object/meta.h"
 #include "object/object.h"
 #include "object/status.h"

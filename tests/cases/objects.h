@@ -21,7 +21,7 @@
 
 #include "cases/case.h"
 #include "cases/match.h"
-#include "object/registry.h"
+#include "kinds/registry.h"
 
 struct objects_request {
     str method, target, content_type, body;

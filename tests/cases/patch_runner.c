@@ -9,7 +9,7 @@
  * Results are printed with sorted keys. The text of a section may be made as cases/bytes.h says. */
 #include "base/err.h"
 #include "cases/bytes.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
 
 static struct json read_json(struct case_file *c, const struct case_section *s)
 {

@@ -22,7 +22,7 @@
 #include "cases/permission.h"
 #include "object/fleet.h"
 #include "object/object.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
 
 struct world {
     struct permission_case given;

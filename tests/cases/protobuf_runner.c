@@ -5,7 +5,7 @@
  * expect: the JSON object it becomes, keys sorted; "expect error": the message of the error.
  */
 #include "cases/case.h"
-#include "object/kind.h"
+#include "kinds/builtin.h"
 #include "json/proto.h"
 
 static int digit(char c)

@@ -2,6 +2,7 @@
 #include "cases/questions.h"
 
 #include "authz/validate.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
 
 static bool load(struct case_file *c, const struct case_section *given, struct authz_index *ix, json_vec *objects)

@@ -7,10 +7,11 @@
  */
 #include "authz/validate.h"
 #include "cases/case.h"
+#include "kinds/builtin.h"
+#include "kinds/strict.h"
 #include "object/meta.h"
 #include "object/object.h"
 #include "object/status.h"
-#include "object/strict.h"
 #include "json/yaml.h"
 
 struct round {

@@ -19,11 +19,12 @@
  *   --- crd               a CustomResourceDefinition;  --- old: the one it replaces
  *   --- when create       or update: checks it; --- errors as above;  when default: fills in defaults, --- expect */
 #include "cases/case.h"
-#include "object/crd.h"
-#include "object/kinds/shapes.h"
-#include "object/pattern.h"
-#include "object/schema.h"
-#include "object/schema_format.h"
+#include "kinds/builtin.h"
+#include "kinds/shapes.h"
+#include "schema/crd.h"
+#include "schema/pattern.h"
+#include "schema/schema.h"
+#include "schema/schema_format.h"
 #include "json/yaml.h"
 
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static void when_crd(struct round *r, const struct case_section *s)
     crd_default(a, &r->given);
     if (case_has_arg(s, S("create"))) {
         crd_prepare_create(a, &r->given);
-        crd_validate(&r->errs, &r->given);
+        builtin_validate_crd(&r->errs, &r->given);
     } else if (case_has_arg(s, S("update"))) {
         crd_prepare_update(a, &r->given, &r->old);
         crd_validate_update(&r->errs, &r->given, &r->old);

@@ -10,6 +10,7 @@
  *
  * The last two may be left out. */
 #include "cases/case.h"
+#include "kinds/builtin.h"
 #include "object/selector.h"
 
 struct round {

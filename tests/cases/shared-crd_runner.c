@@ -19,7 +19,7 @@
 #include "package/crd_check.h"
 #include "package/crd_share.h"
 #include "package/crd_union.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
 #include "json/yaml.h"
 
 enum { MAX_HOLDERS = 6 };

@@ -6,8 +6,8 @@
  *     --- expect                       the document afterwards, as sorted JSON
  *     --- expect error                 "Reason: text"; the document stays as it was */
 #include "cases/case.h"
-#include "object/kind.h"
-#include "object/strategic.h"
+#include "kinds/builtin.h"
+#include "patch/strategic.h"
 #include "json/json.h"
 #include "json/yaml.h"
 

@@ -12,10 +12,10 @@
  *
  * Metadata that all kinds have in common (uid, creationTimestamp, names) is filled in and checked elsewhere: see meta. */
 #include "cases/case.h"
-#include "object/canonical.h"
-#include "object/kind.h"
-#include "object/strategy.h"
-#include "object/strict.h"
+#include "kinds/builtin.h"
+#include "kinds/canonical.h"
+#include "kinds/strategy.h"
+#include "kinds/strict.h"
 #include "json/yaml.h"
 
 struct round {

@@ -5,8 +5,8 @@
  * expect error: why it is refused.
  */
 #include "cases/case.h"
-#include "object/kind.h"
-#include "object/strict.h"
+#include "kinds/builtin.h"
+#include "kinds/strict.h"
 
 struct outcome {
     struct json obj;

@@ -20,7 +20,7 @@
 #include "controllers/works/content.h"
 #include "controllers/works/manifest.h"
 #include "controllers/works/report.h"
-#include "object/kind.h"
+#include "kinds/builtin.h"
 #include "object/object.h"
 #include "json/yaml.h"
 

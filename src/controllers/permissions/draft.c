@@ -3,6 +3,7 @@
 
 #include "authz/validate.h"
 #include "controllers/permissions/text.h"
+#include "kinds/builtin.h"
 #include "object/fleet.h"
 #include "object/name.h"
 #include "object/object.h"

@@ -3,8 +3,8 @@
 
 #include "authz/validate.h"
 #include "control/applyset.h"
+#include "kinds/builtin.h"
 #include "object/fleet.h"
-#include "object/kind.h"
 #include "object/object.h"
 
 #include <openssl/evp.h>

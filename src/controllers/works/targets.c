@@ -5,8 +5,8 @@
 #include "client/discovery.h"
 #include "controllers/works/inside.h"
 #include "controllers/works/roles.h"
+#include "kinds/builtin.h"
 #include "object/fleet.h"
-#include "object/kind.h"
 #include "object/object.h"
 
 #include <pthread.h>

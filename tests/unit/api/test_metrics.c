@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "api/metrics.h"
+#include "kinds/builtin.h"
 
 #define SECOND INT64_C(1000000000)
 

@@ -9,6 +9,7 @@
 
 #include "api/openapi.h"
 #include "api/openapi_text.h"
+#include "kinds/builtin.h"
 #include "json/wire.h"
 #include "json/yaml.h"
 

@@ -13,6 +13,7 @@
 
 #include "api/loopback.h"
 #include "api/pipeline.h"
+#include "kinds/builtin.h"
 
 #include <cmocka.h>
 

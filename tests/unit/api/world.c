@@ -16,6 +16,7 @@
 #include "api/schemas.h"
 #include "api/value.h"
 #include "api/watch.h"
+#include "kinds/builtin.h"
 
 /* ---- The world. ---- */
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "authz/validate.h"
+#include "kinds/builtin.h"
 #include "object/status.h"
 
 static const struct authz_identity bob = {.user = S_INIT("bob")};

@@ -10,7 +10,7 @@
 
 #include "object/conditions.h"
 #include "object/fleet.h"
-#include "json/patch.h"
+#include "patch/json_patch.h"
 
 static const struct client_resource kinds[] = {
     CLIENT_RESOURCE(FLEET_PERMISSIONS), CLIENT_RESOURCE(FLEET_WORKS),    CLIENT_RESOURCE(FLEET_APPLIED),

@@ -10,10 +10,10 @@
  *   wide        what the server could store under one of them is valid under the union, and nothing of it is pruned
  *
  * And the test itself is tried: both outcomes must be frequent. */
-#include "object/kinds/shapes.h"
-#include "object/schema.h"
+#include "kinds/shapes.h"
 #include "package/crd_check.h"
 #include "package/crd_union.h"
+#include "schema/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many pods there may be: HorizontalPodAutoscaler and PodDisruptionBudget. */
+#include "kinds/strategy_check.h"
+#include "kinds/strategy_internal.h"
+
+#include "kinds/autoscaler.h"
+#include "object/quantity.h"
+
+enum {
+    DEFAULT_CPU = 80,
+    PERIOD = 15,
+    MAX_PERIOD = 1800,
+    MAX_WINDOW = 3600,
+};
+
+/* ---- Filling in autoscalers. ---- */
+
+static struct json policy(struct arena *a, const char *type, int64_t value)
+{
+    struct json p = json_obj();
+    json_set(a, &p, S("type"), json_str(str_of(type)));
+    json_set(a, &p, S("value"), json_int(value));
+    json_set(a, &p, S("periodSeconds"), json_int(PERIOD));
+    return p;
+}
+
+/* Up at once, by four pods or to twice as many; down without a limit. */
+static void fill_rules(struct arena *a, struct json *behavior, str direction)
+{
+    bool is_up = str_eq(direction, S("scaleUp"));
+    struct json *rules = make_obj(a, behavior, direction);
+    default_str(a, rules, S("selectPolicy"), S("Max"));
+    if (is_up)
+        default_int(a, rules, S("stabilizationWindowSeconds"), 0);
+    if (!json_is_null(json_get(rules, S("policies"))))
+        return;
+    struct json *policies = make_arr(a, rules, S("policies"));
+    if (is_up)
+        json_push(a, policies, policy(a, "Pods", 4));
+    json_push(a, policies, policy(a, "Percent", 100));
+}
+
+static void fill_autoscaler(struct arena *a, struct json *object)
+{
+    autoscaler_drop_notes(a, object);
+    struct json *spec = make_obj(a, object, S("spec"));
+    default_int(a, spec, S("minReplicas"), 1);
+    if (json_len(json_get(spec, S("metrics"))) == 0) {
+        struct json metric = json_obj(), *resource, *target;
+        json_set(a, &metric, S("type"), json_str(S("Resource")));
+        resource = make_obj(a, &metric, S("resource"));
+        json_set(a, resource, S("name"), json_str(S("cpu")));
+        target = make_obj(a, resource, S("target"));
+        json_set(a, target, S("type"), json_str(S("Utilization")));
+        json_set(a, target, S("averageUtilization"), json_int(DEFAULT_CPU));
+        json_push(a, json_set(a, spec, S("metrics"), json_arr()), metric);
+    }
+    struct json *behavior = json_get_mut(spec, S("behavior"));
+    if (json_is_obj(behavior)) {
+        fill_rules(a, behavior, S("scaleUp"));
+        fill_rules(a, behavior, S("scaleDown"));
+    }
+}
+
+/* What v1 cannot say is said in annotations: filled in, and in the form they have after a way through v2. */
+static void fill_autoscaler_v1(struct arena *a, struct json *object)
+{
+    autoscaler_to_v2(a, object);
+    fill_autoscaler(a, object);
+    autoscaler_to_v1(a, object);
+}
+
+/* ---- Checking autoscalers. ---- */
+
+static void check_segment(struct field_errors *errs, const struct place *at, str name, const char *missing)
+{
+    if (name.n == 0)
+        check_required(errs, at, missing);
+    else
+        check_name(errs, at, NAME_PATH_SEGMENT, name);
+}
+
+static void check_reference(struct field_errors *errs, const struct place *at, const struct json *ref)
+{
+    check_segment(errs, AT(at, "kind"), json_get_text(ref, S("kind")), "");
+    check_segment(errs, AT(at, "name"), json_get_text(ref, S("name")), "");
+}
+
+/* The amount is shown as it is written, not as Go's struct. */
+static void check_target_amount(struct field_errors *errs, const struct place *at, const struct json *amount)
+{
+    if (json_is_str(amount) && quantity_check(json_text(amount)) == NULL && quantity_sign(json_text(amount)) <= 0)
+        check_invalid(errs, at, amount, "must be positive");
+}
+
+static void check_target(struct field_errors *errs, const struct place *at, const struct json *target)
+{
+    const struct json *use = json_get(target, S("averageUtilization"));
+    str type = json_get_text(target, S("type"));
+    if (type.n == 0)
+        check_required(errs, AT(at, "type"), "must specify a metric target type");
+    if (!is_choice(type, "Utilization Value AverageValue"))
+        check_invalid_text(errs, AT(at, "type"), type, "must be either Utilization, Value, or AverageValue");
+    check_target_amount(errs, AT(at, "value"), json_get(target, S("value")));
+    check_target_amount(errs, AT(at, "averageValue"), json_get(target, S("averageValue")));
+    if (!json_is_null(use) && int_of(use) < 1)
+        check_invalid(errs, AT(at, "averageUtilization"), use, "must be greater than 0");
+}
+
+/* What the target of each source must have, and may not have together. */
+static void check_target_values(struct field_errors *errs, const struct place *at, str source,
+                                const struct json *target)
+{
+    bool has_value = !json_is_null(json_get(target, S("value"))),
+         has_average = !json_is_null(json_get(target, S("averageValue"))),
+         has_use = !json_is_null(json_get(target, S("averageUtilization")));
+    if (str_eq(source, S("object")) && !has_value && !has_average)
+        check_required(errs, AT(at, "averageValue"), "must set either a target value or averageValue");
+    if (str_eq(source, S("pods")) && !has_average)
+        check_required(errs, AT(at, "averageValue"), "must specify a positive target averageValue");
+    if (str_eq(source, S("external")) && !has_value && !has_average)
+        check_required(errs, AT(at, "averageValue"), "must set either a target value for metric or a per-pod target");
+    if (str_eq(source, S("external")) && has_value && has_average)
+        check_forbidden(errs, AT(at, "value"), "may not set both a target value for metric and a per-pod target");
+    if (!is_choice(source, "resource containerResource"))
+        return;
+    if (!has_use && !has_average)
+        check_required(errs, AT(at, "averageUtilization"),
+                       "must set either a target raw value or a target utilization");
+    if (has_use && has_average)
+        check_forbidden(errs, AT(at, "averageValue"), "may not set both a target raw value and a target utilization");
+}
+
+static void check_source(struct field_errors *errs, const struct place *at, str source, const struct json *record)
+{
+    const struct json *target = json_get(record, S("target"));
+    if (str_eq(source, S("object")))
+        check_reference(errs, AT(at, "describedObject"), json_get(record, S("describedObject")));
+    if (is_choice(source, "object pods external"))
+        check_segment(errs, AT(AT(at, "metric"), "name"), json_text(json_dig(record, "metric.name")),
+                      "must specify a metric name");
+    else if (json_get_text(record, S("name")).n == 0)
+        check_required(errs, AT(at, "name"), "must specify a resource name");
+    if (str_eq(source, S("containerResource"))) {
+        str container = json_get_text(record, S("container"));
+        if (container.n)
+            check_name(errs, AT(at, "container"), NAME_DNS_LABEL, container);
+        else
+            check_required(errs, AT(at, "container"), "must specify a container");
+    }
+    check_target(errs, AT(at, "target"), target);
+    check_target_values(errs, AT(at, "target"), source, target);
+}
+
+/* Only the first source is looked into; of several all but the one of the type are too many. */
+static void check_metric(struct field_errors *errs, const struct place *at, const struct json *metric)
+{
+    static const char types[] = "ContainerResource External Object Pods Resource";
+    static const char *const sources[][2] = {{"Object", "object"},
+                                             {"External", "external"},
+                                             {"Pods", "pods"},
+                                             {"Resource", "resource"},
+                                             {"ContainerResource", "containerResource"}};
+    enum { N = sizeof sources / sizeof sources[0] };
+    str type = json_get_text(metric, S("type")), own = {0};
+    size_t n = 0;
+    if (type.n == 0)
+        check_required(errs, AT(at, "type"), "must specify a metric source type");
+    if (!is_choice(type, types))
+        check_unsupported(errs, AT(at, "type"), type, types);
+    for (size_t i = 0; i < N; i++) {
+        str name = str_of(sources[i][1]);
+        const struct json *record = json_get(metric, name);
+        if (str_eq(type, str_of(sources[i][0])))
+            own = name;
+        if (json_is_obj(record) && n++ == 0)
+            check_source(errs, AT_FIELD(at, name), name, record);
+    }
+    if (own.n && !json_is_obj(json_get(metric, own)))
+        check_required(errs, AT_FIELD(at, own), "must populate information for the given metric source");
+    for (size_t i = 0; n > 1 && i < N; i++) {
+        str name = str_of(sources[i][1]);
+        if (json_is_obj(json_get(metric, name)) && !str_eq(name, own))
+            check_forbidden(errs, AT_FIELD(at, name), "must populate the given metric source only");
+    }
+}
+
+static void check_policy(struct field_errors *errs, const struct place *at, const struct json *p)
+{
+    const struct json *value = json_get(p, S("value")), *period = json_get(p, S("periodSeconds"));
+    str type = json_get_text(p, S("type"));
+    if (!is_choice(type, "Percent Pods"))
+        check_unsupported(errs, AT(at, "type"), type, "Percent Pods");
+    if (int_of(value) <= 0)
+        check_invalid(errs, AT(at, "value"), value, "must be greater than zero");
+    if (int_of(period) <= 0)
+        check_invalid(errs, AT(at, "periodSeconds"), period, "must be greater than zero");
+    if (int_of(period) > MAX_PERIOD)
+        check_invalid(errs, AT(at, "periodSeconds"), period, "must be less than or equal to 1800");
+}
+
+static void check_rules(struct field_errors *errs, const struct place *at, const struct json *rules)
+{
+    const struct json *window = json_get(rules, S("stabilizationWindowSeconds")),
+                      *policies = json_get(rules, S("policies")), *select = json_get(rules, S("selectPolicy"));
+    if (!json_is_obj(rules))
+        return;
+    if (int_of(window) < 0)
+        check_invalid(errs, AT(at, "stabilizationWindowSeconds"), window, "must be greater than or equal to zero");
+    if (int_of(window) > MAX_WINDOW)
+        check_invalid(errs, AT(at, "stabilizationWindowSeconds"), window, "must be less than or equal to 3600");
+    if (!json_is_null(select) && !is_choice(json_text(select), "Disabled Max Min"))
+        check_unsupported(errs, AT(at, "selectPolicy"), json_text(select), "Disabled Max Min");
+    if (json_len(policies) == 0)
+        check_required(errs, AT(at, "policies"), "must specify at least one Policy");
+    json_each_item(policies, it) check_policy(errs, AT_ITEM(AT(at, "policies"), (size_t)(it - policies->items)), it);
+}
+
+static void check_metrics(struct field_errors *errs, const struct place *at, const struct json *metrics, bool to_zero)
+{
+    bool has_signal = false; /* that there is work though there is no pod */
+    json_each_item(metrics, it)
+    {
+        check_metric(errs, AT_ITEM(at, (size_t)(it - metrics->items)), it);
+        has_signal = has_signal || is_choice(json_get_text(it, S("type")), "Object External");
+    }
+    if (to_zero && !has_signal)
+        check_forbidden(errs, at,
+                        "must specify at least one Object or External metric to support scaling to zero replicas");
+}
+
+/* An autoscaler that goes down to zero may stay so, but cannot be made so. */
+static void check_autoscaler(struct field_errors *errs, const struct json *object, bool may_be_zero)
+{
+    const struct place *at = AT(NULL, "spec");
+    const struct json *spec = json_get(object, S("spec")), *behavior = json_get(spec, S("behavior"));
+    const struct json *min = json_get(spec, S("minReplicas")), *max = json_get(spec, S("maxReplicas"));
+    if (!json_is_null(min) && int_of(min) < !may_be_zero)
+        check_invalid(errs, AT(at, "minReplicas"), min,
+                      may_be_zero ? "must be greater than or equal to 0" : "must be greater than or equal to 1");
+    if (int_of(max) < 1)
+        check_invalid(errs, AT(at, "maxReplicas"), max, "must be greater than 0");
+    if (!json_is_null(min) && int_of(max) < int_of(min))
+        check_invalid(errs, AT(at, "maxReplicas"), max, "must be greater than or equal to `minReplicas`");
+    check_reference(errs, AT(at, "scaleTargetRef"), json_get(spec, S("scaleTargetRef")));
+    check_metrics(errs, AT(at, "metrics"), json_get(spec, S("metrics")), !json_is_null(min) && int_of(min) == 0);
+    check_rules(errs, AT(AT(at, "behavior"), "scaleUp"), json_get(behavior, S("scaleUp")));
+    check_rules(errs, AT(AT(at, "behavior"), "scaleDown"), json_get(behavior, S("scaleDown")));
+}
+
+static void validate_autoscaler(struct field_errors *errs, const struct json *object)
+{
+    check_autoscaler(errs, object, false);
+}
+
+static bool is_at_zero(const struct json *object)
+{
+    const struct json *min = json_dig(object, "spec.minReplicas");
+    return !json_is_null(min) && int_of(min) == 0;
+}
+
+static void validate_autoscaler_update(struct field_errors *errs, const struct json *object, const struct json *current)
+{
+    check_autoscaler(errs, object, is_at_zero(current));
+}
+
+/* Errors speak of the fields of v2, whichever version they came through. */
+static struct json as_v2(struct arena *a, const struct json *object)
+{
+    struct json copy = json_dup(a, object);
+    autoscaler_to_v2(a, &copy);
+    return copy;
+}
+
+static void validate_autoscaler_v1(struct field_errors *errs, const struct json *object)
+{
+    struct json v2 = as_v2(errs->arena, object);
+    check_autoscaler(errs, &v2, false);
+}
+
+static void validate_autoscaler_v1_update(struct field_errors *errs, const struct json *object,
+                                          const struct json *current)
+{
+    struct json v2 = as_v2(errs->arena, object);
+    check_autoscaler(errs, &v2, is_at_zero(current));
+}
+
+static void validate_autoscaler_status(struct field_errors *errs, const struct json *object, const struct json *current)
+{
+    const struct place *at = AT(NULL, "status");
+    const struct json *status = json_get(object, S("status"));
+    (void)current;
+    check_not_negative(errs, AT(at, "currentReplicas"), json_get(status, S("currentReplicas")));
+    check_not_negative(errs, AT(at, "desiredReplicas"), json_get(status, S("desiredReplicas")));
+}
+
+/* ---- Disruption budgets. ---- */
+
+static void check_budget(struct field_errors *errs, const struct place *at, const struct json *share)
+{
+    if (json_is_null(share))
+        return;
+    check_share(errs, at, share);
+    if (is_percent(share) && share_of(share) > 100)
+        check_invalid_go(errs, at, go_int_or_string(errs->arena, share), "must not be greater than 100%");
+}
+
+static void validate_budget(struct field_errors *errs, const struct json *object)
+{
+    const struct place *at = AT(NULL, "spec");
+    const struct json *spec = json_get(object, S("spec")), *least = json_get(spec, S("minAvailable")),
+                      *most = json_get(spec, S("maxUnavailable")), *selector = json_get(spec, S("selector"));
+    const struct json *evict = json_get(spec, S("unhealthyPodEvictionPolicy"));
+    if (!json_is_null(least) && !json_is_null(most))
+        check_invalid(errs, at, spec, "minAvailable and maxUnavailable cannot be both set");
+    check_budget(errs, AT(at, "minAvailable"), least);
+    check_budget(errs, AT(at, "maxUnavailable"), most);
+    if (json_is_obj(selector))
+        check_selector(errs, AT(at, "selector"), selector);
+    if (!json_is_null(evict) && !is_choice(json_text(evict), "AlwaysAllow IfHealthyBudget"))
+        check_unsupported(errs, AT(at, "unhealthyPodEvictionPolicy"), json_text(evict), "AlwaysAllow IfHealthyBudget");
+}
+
+static void check_condition(struct field_errors *errs, const struct place *at, const struct json *condition)
+{
+    str type = json_get_text(condition, S("type")), status = json_get_text(condition, S("status"));
+    if (type.n == 0)
+        check_required(errs, AT(at, "type"), "must be set");
+    else
+        check_name(errs, AT(at, "type"), NAME_QUALIFIED, type);
+    if (!is_choice(status, "False True Unknown"))
+        check_unsupported(errs, AT(at, "status"), status, "False True Unknown");
+    check_not_negative(errs, AT(at, "observedGeneration"), json_get(condition, S("observedGeneration")));
+    if (json_is_null(json_get(condition, S("lastTransitionTime"))))
+        check_required(errs, AT(at, "lastTransitionTime"), "must be set");
+    if (json_get_text(condition, S("reason")).n == 0)
+        check_required(errs, AT(at, "reason"), "must be set");
+    else
+        check_name(errs, AT(at, "reason"), NAME_CONDITION_REASON, json_get_text(condition, S("reason")));
+}
+
+static void validate_budget_status(struct field_errors *errs, const struct json *object, const struct json *current)
+{
+    static const char *const counts[] = {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"};
+    const struct place *at = AT(NULL, "status");
+    const struct json *status = json_get(object, S("status")), *conditions = json_get(status, S("conditions"));
+    (void)current;
+    json_each_item(conditions, it)
+        check_condition(errs, AT_ITEM(AT(at, "conditions"), (size_t)(it - conditions->items)), it);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        check_not_negative(errs, AT_FIELD(at, str_of(counts[i])), json_get(status, str_of(counts[i])));
+}
+
+static const struct strategy rows[] = {
+    {
+        .group = "autoscaling",
+        .version = "v2",
+        .kind = "HorizontalPodAutoscaler",
+        .fill = fill_autoscaler,
+        .validate = validate_autoscaler,
+        .validate_update = validate_autoscaler_update,
+        .validate_status = validate_autoscaler_status,
+        .keeps_its_old_faults = true,
+    },
+    {
+        .group = "autoscaling",
+        .version = "v1",
+        .kind = "HorizontalPodAutoscaler",
+        .fill = fill_autoscaler_v1,
+        .validate = validate_autoscaler_v1,
+        .validate_update = validate_autoscaler_v1_update,
+        .validate_status = validate_autoscaler_status,
+        .keeps_its_old_faults = true,
+    },
+    {
+        .group = "policy",
+        .kind = "PodDisruptionBudget",
+        .validate = validate_budget,
+        .validate_status = validate_budget_status,
+    },
+};
+STRATEGIES(strategies_scaling, rows);
