@@ -18,7 +18,7 @@ static const struct client_resource policies = CLIENT_RESOURCE(ADMISSION, "v1", 
 static const char *const names[] = {
     [POLICY_INSTALLS] = POLICY_NAME_INSTALLS, [POLICY_PERMISSIONS] = POLICY_NAME_PERMISSIONS};
 
-enum { PROBLEM_BYTES = 512 };
+enum { PROBLEM_BYTES = 512, IDENTITY_BYTES = 160 };
 
 struct policy {
     enum policy_file file;
@@ -27,6 +27,8 @@ struct policy {
     pthread_mutex_t lock; /* of what follows */
     size_t n;             /* bytes of problem */
     char problem[PROBLEM_BYTES];
+    size_t n_identity;
+    char identity[IDENTITY_BYTES];
 };
 
 /* ---- What it should be. ---- */
@@ -75,11 +77,11 @@ str policy_compare(struct arena *a, enum policy_file file, const struct json *po
 /* ---- What it is. ---- */
 
 /* Null: it is not there. */
-static int read_object(struct policy *p, struct reconcile *r, const struct client_resource *resource, struct json *ret,
-                       struct err *err)
+static int read_object(const struct policy *p, struct client *c, struct arena *a,
+                       const struct client_resource *resource, struct json *ret, struct err *err)
 {
     struct client_ref ref = {.resource = resource, .name = str_of(names[p->file])};
-    int code = client_get(r->client, r->arena, &ref, ret, err);
+    int code = client_get(c, a, &ref, ret, err);
     if (code == ERR_NOT_FOUND) {
         *ret = json_null();
         code = 0;
@@ -87,37 +89,61 @@ static int read_object(struct policy *p, struct reconcile *r, const struct clien
     return code;
 }
 
-static void set_problem(struct policy *p, str text)
+/* Another object, or another spec of it, is another identity. */
+static str identity_of(struct arena *a, const struct json *policy, const struct json *binding)
 {
+    return str_fmt(a, "%.*s %lld %.*s %lld", STR(object_uid(policy)), (long long)object_generation(policy),
+                   STR(object_uid(binding)), (long long)object_generation(binding));
+}
+
+int policy_read(const struct policy *p, struct client *c, struct arena *a, struct policy_state *ret, struct err *err)
+{
+    struct json policy = json_null(), binding = json_null();
+    *ret = (struct policy_state){0};
+    if (!p)
+        return 0;
+    int code = read_object(p, c, a, &policies, &policy, err);
+    if (code == 0)
+        code = read_object(p, c, a, &bindings, &binding, err);
+    if (code < 0) {
+        ret->problem = str_fmt(a, "ValidatingAdmissionPolicy \"%s\" cannot be read: %s", names[p->file], err->msg);
+        return code;
+    }
+    ret->problem = policy_compare(a, p->file, &policy, &binding);
+    ret->identity = identity_of(a, &policy, &binding);
+    return 0;
+}
+
+static void set_state(struct policy *p, const struct policy_state *state)
+{
+    str identity = str_upto(state->identity, IDENTITY_BYTES);
     pthread_mutex_lock(&p->lock);
-    bool was = p->n > 0;
-    p->n = text.n < PROBLEM_BYTES ? text.n : PROBLEM_BYTES;
+    bool is_new = (p->n > 0) != (state->problem.n > 0) || !str_eq((str){p->identity, p->n_identity}, identity);
+    p->n = state->problem.n < PROBLEM_BYTES ? state->problem.n : PROBLEM_BYTES;
     if (p->n)
-        memcpy(p->problem, text.p, p->n);
+        memcpy(p->problem, state->problem.p, p->n);
+    p->n_identity = identity.n;
+    if (identity.n)
+        memcpy(p->identity, identity.p, identity.n);
     pthread_mutex_unlock(&p->lock);
-    if (was != (text.n > 0))
+    if (is_new)
         p->changed(p->ctx);
 }
 
 static int visit_policy(void *ctx, struct reconcile *r, struct err *err)
 {
     struct policy *p = ctx;
-    struct json policy = json_null(), binding = json_null();
-    int code = read_object(p, r, &policies, &policy, err);
-    if (code == 0)
-        code = read_object(p, r, &bindings, &binding, err);
-    if (code < 0) {
-        set_problem(p,
-                    str_fmt(r->arena, "ValidatingAdmissionPolicy \"%s\" cannot be read: %s", names[p->file], err->msg));
+    struct policy_state state;
+    int code = policy_read(p, r->client, r->arena, &state, err);
+    set_state(p, &state);
+    if (code < 0)
         return err_wrap(err, "read ValidatingAdmissionPolicy %s", names[p->file]);
-    }
-    str problem = policy_compare(r->arena, p->file, &policy, &binding);
-    set_problem(p, problem);
     r->again_ns = interval;
-    if (!problem.n ||
+    if (!state.problem.n ||
         p->file == POLICY_INSTALLS) /* most installs need no approval: those that do say what is missing */
         return 0;
-    return err_set(err, ERR_INVALID, "%.*s: approvals are not accepted until deploy/approval is applied", STR(problem));
+    return err_set(err, ERR_INVALID, "%.*s: approvals are not accepted until deploy/approval is applied",
+                   STR(state.problem));
 }
 
 static void discard(void *state)

@@ -23,10 +23,18 @@ enum policy_file { POLICY_INSTALLS, POLICY_PERMISSIONS };
 #define POLICY_NAME_INSTALLS "install-approval.reeve.dev"
 #define POLICY_NAME_PERMISSIONS "approval.reeve.dev"
 
-/* changed: it is in place now, or no longer. */
+/* What a server has of it at this moment. */
+struct policy_state {
+    str problem;  /* empty: it is in place */
+    str identity; /* of policy and binding; another one if either was deleted, created or changed meanwhile */
+};
+
+/* changed: it is in place now, or no longer, or it was replaced. */
 struct policy *policy_watch(const struct controller_env *env, enum policy_file file, void (*changed)(void *ctx),
                             void *ctx);
 /* Empty: it is in place. NULL is: the server guards approvals by itself. */
 str policy_problem(struct policy *p, struct arena *a);
+/* Asks the server, so never call it with a lock held. NULL: in place, without an identity. problem is set on errors, too. */
+int policy_read(const struct policy *p, struct client *c, struct arena *a, struct policy_state *ret, struct err *err);
 /* What is wrong with these, by what they should be; empty: nothing. Null: it is missing. Pure. */
 str policy_compare(struct arena *a, enum policy_file file, const struct json *policy, const struct json *binding);

@@ -2,7 +2,7 @@
 # deploy/approval on a real Kubernetes, which is the only one that has such policies: what the server of "reeve up" refuses by itself
 # (cases/api/permission_approval) is refused there, too. See tools/test-kubernetes.
 
-load server.bash
+load packages.bash
 
 setup_file() {
     export POLICY=$BATS_TEST_DIRNAME/../../deploy/approval
@@ -152,4 +152,33 @@ spec: {package: "registry.invalid/none/early:1.0"}
 END
     kubectl -n "$NS" delete pi --all
     kubectl delete clusterrole,clusterrolebinding "$NS-writer" "$NS-classes" "$NS-node"
+}
+
+@test "an approval that is written while the policy is missing does not count, neither then nor when the policy is back" {
+    local key=packages.crossplane.io/approved group=$NS.example.org binding=package:acme:early:1.0:system-cluster:$NS
+    STORE=$REEVE_STORE
+    kubectl create clusterrole "$NS-writer" --verb=get,patch --resource=packageinstalls.packages.crossplane.io
+    kubectl create clusterrolebinding "$NS-writer" --clusterrole="$NS-writer" --user=jane
+    thing_crd "links.$group" Cluster | kubectl create -f -
+    APP="version: '1.0'
+dependsOn: [{crd: links.$group}]" made_up acme/early:1.0 Namespaced
+    namespace_install "$NS" early acme/early:1.0
+    eventually holds '.status.pendingApproval != null' pi early -n "$NS"
+    kubectl delete -f "$POLICY/installs.yaml"
+    # the server takes a while to forget it
+    until as jane annotate pi early "$key=$(field .status.pendingApproval.id pi early)" --overwrite; do sleep 0.2; done
+    eventually holds '.status.conditions[] | select(.type == "Ready") | .message | contains("its approval is not accepted")' pi early -n "$NS"
+    as jane annotate pi early "$key=$(field .status.pendingApproval.id pi early)" --overwrite # the id of now
+    kubectl apply -f "$POLICY/installs.yaml"
+    other_id() { holds ".status.pendingApproval.id != .metadata.annotations[\"$key\"]" pi early -n "$NS"; }
+    eventually other_id
+    eventually holds '.status.conditions[] | select(.type == "Ready") | .message | contains("its approval is not accepted") | not' pi early -n "$NS"
+    other_id
+    is_gone clusterrolebinding "$binding"
+    # an approval of now does
+    until kubectl annotate pi early -n "$NS" "$key=$(field .status.pendingApproval.id pi early)" --overwrite; do sleep 0.2; done
+    eventually is_there clusterrolebinding "$binding"
+    kubectl -n "$NS" delete pi early
+    kubectl delete crd "links.$group"
+    kubectl delete clusterrole,clusterrolebinding "$NS-writer"
 }

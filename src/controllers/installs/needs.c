@@ -122,10 +122,13 @@ struct rules needs_given(struct visit *v)
 
 /* ---- Deciding. ---- */
 
-static str make_id(struct visit *v, const struct package *p, const struct json *access)
+/* What was approved under another policy, or without one, has another id. */
+static str make_id(struct visit *v, const struct package *p, const struct json *access, str policy)
 {
     struct buf text = {.arena = v->a};
     buf_fmt(&text, "%.*s\n", STR(p->digest));
+    if (policy.n)
+        buf_fmt(&text, "%.*s\n", STR(policy));
     json_encode(&text, access, JSON_SORTED);
     struct oci_digest digest = oci_digest_of(OCI_SHA256, buf_str(&text));
     str hex = oci_digest_hex(v->a, &digest);
@@ -207,20 +210,24 @@ static int decide_anew(struct visit *v, const struct package *p, const struct ac
     struct json access = access_to_json(v->a, d);
     struct access_subject who = {0};
     const struct access_demand *missing = NULL;
-    str id = make_id(v, p, &access);
+    struct policy_state guard;
+    int code = policy_read(v->s->policy, v->r->client, v->a, &guard, err);
+    if (code < 0)
+        return code;
+    str id = make_id(v, p, &access, guard.identity);
     *ret = true;
+    if (guard.problem.n && approved_id(v).n) { /* anybody may have written it */
+        *ret = false;
+        await(v, access, id, str_fmt(v->a, "and its approval is not accepted: %.*s", STR(guard.problem)), ret_why);
+        return 0;
+    }
     if (str_eq(id, approved_id(v))) {
-        str problem = policy_problem(v->s->policy, v->a);
-        *ret = !problem.n;
-        if (*ret)
-            give(v, p, access, id, (str){0});
-        else /* anybody may have written it */
-            await(v, access, id, str_fmt(v->a, "and its approval is not accepted: %.*s", STR(problem)), ret_why);
+        give(v, p, access, id, (str){0});
         return 0;
     }
     bool is_for_others = changes_others(v);
     bool is_known = !is_for_others && read_requester(v, &who);
-    int code = is_known ? access_find_missing(v->r->client, v->a, &who, d->list.p, d->list.n, &missing, err) : 0;
+    code = is_known ? access_find_missing(v->r->client, v->a, &who, d->list.p, d->list.n, &missing, err) : 0;
     if (code < 0)
         return code;
     *ret = is_known && !missing;

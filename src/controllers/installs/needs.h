@@ -14,7 +14,7 @@
  *   else ───────────────────────────────────────────────────────────────────────────────► awaited (status.pendingApproval)
  *
  * The id is "GENERATION-HASH": another generation, image or access is another id, so an approval never covers more than what its
- * author saw. Admission lets a user set the annotation only to the id in status.pendingApproval, and only if that user holds the
+ * author saw. On Kubernetes so is another policy: what was approved while none guarded approvals is not accepted afterwards. Admission lets a user set the annotation only to the id in status.pendingApproval, and only if that user holds the
  * access listed there (admission/approvals.c; on Kubernetes deploy/approval). What is installed keeps what it was given until new
  * needs are approved; taking the annotation away withdraws what was given by it. */
 #pragma once
