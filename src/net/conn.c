@@ -116,7 +116,7 @@ void conn_close_up(struct buf *b, size_t *at)
 
 size_t conn_pending(const struct conn *c)
 {
-    return c->out.n - c->out_at;
+    return c->out.n - c->out_at + (c->tls ? tls_link_unsent(c->tls) : 0);
 }
 
 /* ---- Time. ---- */

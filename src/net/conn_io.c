@@ -137,17 +137,17 @@ static bool flush(struct conn *c)
 {
     struct err err;
     bool has_moved = false;
-    while (conn_pending(c) > 0) {
+    for (size_t before; (before = conn_pending(c)) > 0;) {
         const char *p = c->out.p + c->out_at;
-        ssize_t n =
-            c->tls ? tls_link_write(c->tls, p, conn_pending(c), &err) : write_plain(c, p, conn_pending(c), &err);
+        size_t left = c->out.n - c->out_at;
+        ssize_t n = c->tls ? tls_link_write(c->tls, p, left, &err) : write_plain(c, p, left, &err);
         if (n == TLS_FAILED) {
             conn_die(c, &err);
             return false;
         }
         if (n < 0) {
             c->is_blocked = true;
-            if (has_moved || c->timing != TIME_STALL)
+            if (has_moved || conn_pending(c) < before || c->timing != TIME_STALL)
                 conn_set_timing(c, TIME_STALL, c->host->stall_ns);
             return false;
         }
@@ -188,7 +188,7 @@ static void serve_output(struct conn *c)
             break;
         }
     }
-    if (conn_pending(c) == 0) {
+    if (c->out_at == c->out.n) {
         c->out.n = c->out_at = 0;
         conn_give_back(c->host, &c->out);
     }

@@ -217,5 +217,6 @@ void tls_unref(struct tls_context *c)
     SSL_CTX_free(c->ssl);
     BIO_meth_free(c->socket);
     free(c->sni);
+    buf_done(&c->records);
     free(c);
 }

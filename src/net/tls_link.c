@@ -2,8 +2,13 @@
 /*
  * OpenSSL reads and writes the socket through a BIO of ours. It does three things that OpenSSL's own does not: no SIGPIPE;
  * after a read that came back short it knows that the socket is empty, which saves a system call with every request: the
- * loop is edge-triggered and tells when there is more (tls_link_readable); and records that are followed by another one
- * are sent with MSG_MORE, so that the kernel makes large segments of them.
+ * loop is edge-triggered and tells when there is more (tls_link_readable); and the records of a long text are gathered and
+ * sent by one system call.
+ *
+ *     text ─► SSL_write, record by record ─► records (of the context, while the call lasts) ─► send
+ *                                                        what the socket does not take ─► rest (of the link)
+ *
+ * Nothing else is sent before the rest.
  */
 #include "net/tls_link.h"
 
@@ -18,20 +23,25 @@
 #include <sys/socket.h>
 #include <time.h>
 
+/* Bytes that are sealed for one system call: with what records add they fit into 128 KiB. */
+enum { GATHER = 7 * SSL3_RT_MAX_PLAIN_LENGTH };
+
 struct tls_link {
     struct tls_context *context;
     SSL *ssl;
     int fd;
-    bool is_dry;     /* nothing to read until tls_link_readable */
-    bool is_starved; /* …and OpenSSL holds no whole record either */
-    bool has_read;   /* since the last call of tls_link_handshake began */
-    bool has_more;   /* another record follows the one that is written */
-    bool is_endless; /* the end has been seen: never dry again */
-    bool is_cut_off; /* …and read: without a goodbye, when OpenSSL complains */
+    bool is_dry;       /* nothing to read until tls_link_readable */
+    bool is_starved;   /* …and OpenSSL holds no whole record either */
+    bool has_read;     /* since the last call of tls_link_handshake began */
+    bool is_gathering; /* records are kept, not sent */
+    bool is_endless;   /* the end has been seen: never dry again */
+    bool is_cut_off;   /* …and read: without a goodbye, when OpenSSL complains */
     bool is_bad_peer;
     bool is_plain_http;
     struct err *distrust; /* why the server's certificate was not believed; NULL: it was */
     bool is_broken;       /* after a failure OpenSSL must not be asked to say goodbye */
+    struct buf rest;      /* sealed: the socket has yet to take it */
+    size_t rest_at;       /* what is before has been taken */
     struct tls_peer peer;
     unsigned char *der;
 };
@@ -66,15 +76,52 @@ static int socket_read(BIO *bio, char *p, int n)
     return (int)got;
 }
 
+static bool is_again(ssize_t put)
+{
+    return put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+/* How many bytes the socket took; errno says why not all. */
+static size_t send_bytes(const struct tls_link *l, const char *p, size_t n)
+{
+    size_t sent = 0;
+    while (sent < n) {
+        ssize_t put = send(l->fd, p + sent, n - sent, MSG_NOSIGNAL);
+        if (put < 0 && errno != EINTR)
+            break;
+        sent += put > 0 ? (size_t)put : 0;
+    }
+    return sent;
+}
+
+/* False: the socket does not take all of it now; errno says why. */
+static bool send_rest(struct tls_link *l)
+{
+    if (l->rest.n == 0)
+        return true;
+    l->rest_at += send_bytes(l, l->rest.p + l->rest_at, l->rest.n - l->rest_at);
+    if (l->rest_at < l->rest.n)
+        return false;
+    buf_done(&l->rest);
+    l->rest_at = 0;
+    return true;
+}
+
 static int socket_write(BIO *bio, const char *p, int n)
 {
     struct tls_link *l = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    ssize_t put;
-    do
-        put = send(l->fd, p, (size_t)n, MSG_NOSIGNAL | (l->has_more ? MSG_MORE : 0));
-    while (put < 0 && errno == EINTR);
-    if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    if (l->is_gathering) {
+        buf_add(&l->context->records, p, (size_t)n);
+        return n;
+    }
+    ssize_t put = -1;
+    if (send_rest(l)) {
+        do
+            put = send(l->fd, p, (size_t)n, MSG_NOSIGNAL);
+        while (put < 0 && errno == EINTR);
+    }
+    if (is_again(put))
         BIO_set_retry_write(bio);
     return (int)put;
 }
@@ -130,6 +177,7 @@ void tls_link_free(struct tls_link *l)
         return;
     SSL_free(l->ssl);
     OPENSSL_free(l->der);
+    buf_done(&l->rest);
     free(l->distrust);
     tls_unref(l->context);
     free(l);
@@ -266,13 +314,61 @@ ssize_t tls_link_read(struct tls_link *l, void *p, size_t n, struct err *err)
     return rc;
 }
 
+size_t tls_link_unsent(const struct tls_link *l)
+{
+    return l->rest.n - l->rest_at;
+}
+
+/* What it means that the socket did not take all of the records. */
+static int send_outcome(struct tls_link *l, struct err *err)
+{
+    if (is_again(-1))
+        return TLS_AGAIN;
+    l->is_broken = true;
+    err_set(err, ERR_IO, "write: %m");
+    return TLS_FAILED;
+}
+
+/* As SSL_write_ex, which writes one record, for as many as are sent at once. */
+static int gather_records(struct tls_link *l, const char *p, size_t n, size_t *ret_put)
+{
+    int rc = 1;
+    size_t put;
+    l->is_gathering = true;
+    for (*ret_put = 0; rc == 1 && *ret_put < n; *ret_put += rc == 1 ? put : 0)
+        rc = SSL_write_ex(l->ssl, p + *ret_put, n - *ret_put, &put);
+    l->is_gathering = false;
+    return rc;
+}
+
+static ssize_t write_gathered(struct tls_link *l, const char *p, size_t n, struct err *err)
+{
+    struct buf *records = &l->context->records;
+    size_t put;
+    int rc = gather_records(l, p, n < GATHER ? n : GATHER, &put);
+    size_t sent = send_bytes(l, records->p, records->n);
+    int code = sent < records->n ? send_outcome(l, err) : 0;
+    if (code == TLS_AGAIN)
+        buf_add(&l->rest, records->p + sent, records->n - sent);
+    records->n = 0;
+    if (code == TLS_FAILED)
+        return TLS_FAILED;
+    if (rc != 1 && ((rc = outcome(l, rc, "write", err)) != TLS_AGAIN || put == 0))
+        return rc == 0 ? TLS_FAILED : rc;
+    return (ssize_t)put;
+}
+
 ssize_t tls_link_write(struct tls_link *l, const void *p, size_t n, struct err *err)
 {
     size_t put;
     ERR_clear_error();
-    l->has_more = n > SSL3_RT_MAX_PLAIN_LENGTH; /* one call writes one record */
+    if (!send_rest(l))
+        return send_outcome(l, err);
+    if (n == 0)
+        return 0;
+    if (n > SSL3_RT_MAX_PLAIN_LENGTH)
+        return write_gathered(l, p, n, err);
     int rc = SSL_write_ex(l->ssl, p, n, &put);
-    l->has_more = false;
     if (rc == 1)
         return (ssize_t)put;
     rc = outcome(l, rc, "write", err);

@@ -21,7 +21,10 @@ int tls_link_handshake(struct tls_link *l, struct err *err);
 bool tls_link_has_read(const struct tls_link *l);
 /* How many bytes; 0 when the peer said goodbye (reading only); TLS_AGAIN; TLS_FAILED. */
 ssize_t tls_link_read(struct tls_link *l, void *p, size_t n, struct err *err);
+/* What was taken may not have been sent as a whole (tls_link_unsent); n may be 0, to send the rest of it. */
 ssize_t tls_link_write(struct tls_link *l, const void *p, size_t n, struct err *err);
+/* Bytes of records that the socket has yet to take. */
+size_t tls_link_unsent(const struct tls_link *l);
 /* Says goodbye as far as the socket takes it at once. */
 void tls_link_goodbye(struct tls_link *l);
 /* The loop said that there is something to read: from now on the socket is asked again. is_end: it will never run dry. */
@@ -46,6 +49,7 @@ struct tls_context {
     SSL_CTX *ssl;
     BIO_METHOD *socket; /* how OpenSSL reads and writes our sockets */
     char *sni;          /* of a client: what to ask for; NULL: nothing */
+    struct buf records; /* of the link that writes; empty between calls */
 };
 
 BIO_METHOD *tls_link_socket_method(void);

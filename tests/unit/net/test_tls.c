@@ -196,6 +196,29 @@ static void streams(void **state)
     fixture_free(f);
 }
 
+/* Records that the socket did not take keep their place in front of all that follows: a new key, and the next answer. */
+static void keeps_the_order_of_records(void **state)
+{
+    enum { WHOLE = 20000000 };
+    struct http_limits limits = {.stall_ns = WORLD_PATIENCE};
+    struct fixture *f = fixture_new(&limits);
+    struct peer *p = peer_new_tls(f->w, f->ca.certificate, NULL, 0);
+    peer_send(p, S(GET("/bytes?20000000")));
+    peer_expect(p, S("\r\n\r\n"));
+    p->is_deaf = true;
+    world_settle(f->w);
+    assert_true(f->w->filled < WHOLE);
+    assert_int_equal(SSL_key_update(p->ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+    peer_send(p, S(GET("/echo")));
+    world_settle(f->w);
+    p->is_deaf = false;
+    peer_expect(p, S("\r\n0\r\n\r\n"));
+    assert_int_equal(f->w->filled, WHOLE);
+    assert_true(str_eq(peer_answer(p, 200), S("GET /echo? 0")));
+    peer_free(p);
+    fixture_free(f);
+}
+
 static void says_goodbye(void **state)
 {
     struct fixture *f = fixture_new(NULL);
@@ -312,6 +335,7 @@ int main(void)
         cmocka_unit_test(survives_garbage),
         cmocka_unit_test(tells_who_forgot_the_s),
         cmocka_unit_test(streams),
+        cmocka_unit_test(keeps_the_order_of_records),
         cmocka_unit_test(says_goodbye),
         cmocka_unit_test(changes_certificates),
         cmocka_unit_test(refuses_bad_material),
