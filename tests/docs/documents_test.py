@@ -111,8 +111,11 @@ def followed(world, path, text):
 def mentions(world, _, text):
     """What is named in prose as a command: the target, or the program and its flags, are there."""
     for code in sorted(set(CODE.findall(prose(text)))):
-        words = code.partition(' -- ')[0].split()
+        command, _, arguments = code.partition(' -- ')
+        words = command.split()
         wrong = unknown_words(world, words) if len(words) > 1 else []
+        if words[:1] == ['tools/test']:
+            wrong += unknown_tests(world, arguments.split())
         if wrong:
             yield '`%s`: there is no %s' % (code, ', '.join(wrong))
 
@@ -130,6 +133,13 @@ def unknown_words(world, words):
     told = ''.join(read(os.path.join(world.root, page)) for page in pages if os.path.exists(os.path.join(world.root, page)))
     flags = [re.match(r'--[a-z-]+', word).group() for word in words if re.match(r'--[a-z]', word)]
     return [word for word in [words[1]] * (words[0] == 'reeve') + flags if word not in told] if told else words[:1]
+
+
+def unknown_tests(world, words):
+    """Of "tools/test -- --suite SUITE" or "tools/test -- NAME..."."""
+    if words[:1] == ['--suite']:
+        return [word for word in words[1:] if not world.tests.have(word, '*')]
+    return [word for word in words if word not in {name for _, name in world.tests.names}]
 
 
 def links(world, path, text):
