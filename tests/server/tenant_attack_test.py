@@ -9,13 +9,14 @@ and the administrator do is done as they would.
 """
 import copy
 import os
+import shutil
 import socket
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from package_work import (CRDS, MERGE, RBAC, Packages, condition, crd, deployment, files, image, is_ready, path_of,  # noqa: E402
-                          wait_for)
+from package_work import (CRDS, MERGE, RBAC, Layout, Packages, condition, crd, deployment, files, image, is_ready,  # noqa: E402
+                          path_of, wait_for)
 from reeve_server import Server, Tap  # noqa: E402
 
 PI, CPI = 'PackageInstall', 'ClusterPackageInstall'
@@ -171,6 +172,34 @@ def two_sources_of_before_keep_working(world):
     labels = world.must('GET', CRDS + '/legacies.legacy.example.org')['metadata']['labels']
     assert {'namespace.crossplane.io/team-a', 'namespace.crossplane.io/team-b'} <= set(labels), labels
     world.leave((PI, 'team-b', 'legacy'), (PI, 'team-a', 'legacy'))
+
+
+def her_install_waits_for_that_of_another_tenant(world):
+    """A package that cannot be read after a restart holds its family up; whose it is, is not hers to know."""
+    store = world.layout.folder
+    world.package(GENUINE + '/lost', '1.0', crd('losts', 'lost.example.org'))
+    world.install(PI, 'team-a', 'lost', GENUINE + '/lost:1.0')
+    world.ready(PI, 'team-a', 'lost')
+    world.server.stop()
+    os.rename(store, store + '.away')
+    shutil.rmtree(os.path.join(world.server.data, 'packages', 'cache'))
+    world.layout = Layout(store)
+    world.package(GENUINE + '/lost', '1.1', crd('losts', 'lost.example.org'))
+    world.server.start()
+    world.reconnect()
+    world.attack(PI, 'lost', GENUINE + '/lost:1.1')
+    message = world.refused('mallory', 'lost', 'WaitingForOthers')
+    assert 'an install in another namespace' in message and 'team-a' not in message, message
+    world.server.stop()
+    shutil.rmtree(store)
+    os.rename(store + '.away', store)
+    world.layout = Layout(store)
+    world.package(GENUINE + '/lost', '1.1', crd('losts', 'lost.example.org'))
+    world.server.start()
+    world.reconnect()
+    world.ready(PI, 'team-a', 'lost')
+    world.ready(PI, 'mallory', 'lost')
+    world.leave((PI, 'mallory', 'lost'), (PI, 'team-a', 'lost'))
 
 
 # ---- CRDs that tenants share. ----
@@ -711,7 +740,7 @@ def a_bound_account_is_occupied(world):
 
 
 TESTS = (the_name_of_another_tenants_package_is_taken, the_name_of_a_cluster_package_is_taken, a_local_name_is_not_that_of_a_registry,
-         a_tag_beside_a_digest_takes_no_version, two_sources_of_before_keep_working,
+         a_tag_beside_a_digest_takes_no_version, two_sources_of_before_keep_working, her_install_waits_for_that_of_another_tenant,
          another_version_changes_what_others_use, her_upgrade_changes_what_others_use, what_adds_and_nothing_more_is_free,
          a_cluster_package_is_extended, her_version_keeps_others_from_an_upgrade, an_older_install_of_hers_changes_its_package,
          she_uninstalls_what_others_use, a_tag_moves_after_the_check, readiness_is_not_hers_to_report, her_pod_asks_for_more,

@@ -258,7 +258,9 @@ static bool begin(struct visit *v, str label, struct family_state *state, str *r
     str key;
     void *value;
     const struct awaited *awaited = awaited_find(v->s, label, object_uid(&v->install));
-    if (awaited)
+    if (awaited && awaited->namespace.n && !str_eq(awaited->namespace, object_namespace(&v->install)))
+        *ret_waits_for = S("an install in another namespace"); /* which the reader may not know of */
+    else if (awaited)
         *ret_waits_for = str_dup(v->a, awaited->what);
     if (awaited || map_get(&v->s->deciding, label))
         return false;

@@ -137,6 +137,7 @@ void awaited_see(struct installs *s, const struct lane *lane, const struct json 
     arena_begin(&w->arena, 256);
     w->uid = str_dup(&w->arena, uid);
     w->label = installs_family_label(&w->arena, reference);
+    w->namespace = str_dup(&w->arena, object_namespace(install));
     w->what = visit_title(&w->arena, lane, object_namespace(install), object_name(install));
     map_set(&s->awaited, w->uid, w);
 }

@@ -157,6 +157,7 @@ void packages_free_all(struct installs *s);
 struct awaited {
     struct arena arena;
     str uid, label, what; /* "PackageInstall team-a/wp" */
+    str namespace;        /* of the install; empty: it is for the cluster */
     bool is_given_up;     /* it is being deleted and cannot be read: nobody waits for it */
 };
 
