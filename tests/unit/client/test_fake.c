@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fake API server itself: what it answers is what tests of everything above build on. */
-#include "client/fake.h"
+#include "lib/fake.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "client/client.h"
-#include "client/fake.h"
+#include "lib/fake.h"
 
 struct world {
     struct clock_fake time;

@@ -3,8 +3,8 @@
  * watches end, expire and babble, old events come again. What holds all the while: the changes told, replayed, are what the cache
  * holds; no object is told twice, none goes that was not there. What holds when the faults end: the cache is what the server has.
  * And the server was never asked faster than it may be. */
-#include "client/fake.h"
 #include "control/informer.h"
+#include "lib/fake.h"
 #include "object/object.h"
 
 #include <setjmp.h>

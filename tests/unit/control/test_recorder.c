@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "client/fake.h"
 #include "control/correlator.h"
+#include "lib/fake.h"
 #include "object/object.h"
 
 #define SECOND INT64_C(1000000000)

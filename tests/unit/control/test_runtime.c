@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "client/fake.h"
+#include "lib/fake.h"
 
 #define MS INT64_C(1000000)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readers ask while the loop thread takes in changes, lists again and loses watches. The thread sanitizer watches this program
  * too (tools/test). */
-#include "client/fake.h"
 #include "control/informer.h"
+#include "lib/fake.h"
 #include "object/object.h"
 
 #include <pthread.h>

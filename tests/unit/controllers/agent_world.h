@@ -6,9 +6,9 @@
  * Errors: fail the test. */
 #pragma once
 
-#include "client/fake.h"
 #include "control/control.h"
 #include "fleet_kinds.h"
+#include "lib/fake.h"
 
 #define SECOND INT64_C(1000000000)
 enum { TURNS = 5000, TURN_NS = 1000000 }; /* how patient the tests are, and how long a turn waits for threads */

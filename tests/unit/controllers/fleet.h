@@ -6,8 +6,8 @@
  * Errors: fail the test. */
 #pragma once
 
-#include "client/fake.h"
 #include "controllers/works/works.h"
+#include "lib/fake.h"
 #include "object/fleet.h"
 
 #define SECOND INT64_C(1000000000)

@@ -5,7 +5,7 @@
  * Errors: fail the test. */
 #pragma once
 
-#include "client/fake.h"
+#include "lib/fake.h"
 
 /* CRDs of all kinds of object/fleet.h, established. */
 void fleet_kinds(struct fake *fake);

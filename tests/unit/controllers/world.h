@@ -5,8 +5,8 @@
  * Errors: fail the test. */
 #pragma once
 
-#include "client/fake.h"
 #include "controllers/controllers.h"
+#include "lib/fake.h"
 
 #define SECOND INT64_C(1000000000)
 enum { TURNS = 20000, TURN_NS = 1000000 }; /* how patient the tests are, and how long a turn waits for threads */

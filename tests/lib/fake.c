@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/fake_inside.h"
+#include "lib/fake_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "base/vec.h"
-#include "client/fake.h"
 #include "kinds/registry.h"
+#include "lib/fake.h"
 #include "object/selector.h"
 
 /* What is known of an object now. */

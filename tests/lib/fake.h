@@ -9,7 +9,7 @@
  *                                  └──► watches        └──► fake_log, fake_count
  *
  * It knows the built-in kinds, and those of CRDs that are established. Metadata, deletion, finalizers and subresources follow the
- * rules of the real one (object/meta.h, object/strategy.h). It has neither defaults, validation nor admission; whoever asks may
+ * rules of the real one (object/meta.h, kinds/strategy.h). It has neither defaults, validation nor admission; whoever asks may
  * do everything; an apply is a merge and tracks no managers. What takes time is done in later turns of the loop, in the order of
  * the requests: with the same requests everything happens in the same order. */
 #pragma once

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What there is, in both forms: all groups in one document, or one document per group version. */
-#include "client/fake_inside.h"
+#include "lib/fake_internal.h"
 
 static struct json verbs_of(struct arena *a, unsigned verbs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/fake_inside.h"
+#include "lib/fake_internal.h"
 #include "object/meta.h"
 #include "object/object.h"
 #include "object/status.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists, whole or in pages. The token of a page says in which snapshot it goes on, and where: "7.1.500" is revision, number of
  * the snapshot, position. */
-#include "client/fake_inside.h"
+#include "lib/fake_internal.h"
 #include "object/object.h"
 #include "object/status.h"
 
