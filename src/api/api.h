@@ -4,9 +4,9 @@
  * Threads: the loop thread.
  * Errors: api_open says why it cannot start; afterwards everything is answered to the client.
  *
- *   http_exchange ─► route ─► identify ─► impersonate ─► authorise ─┬─► read, watch ◄── store
- *                                                                   ├─► write ─► admission ─► store
- *                                                                   └─► discovery, reviews, health, …
+ *   http_exchange ─► authenticate ─► parse ─► impersonate ─► authorise ─► turn ─┬─► read, watch ◄── store
+ *                                                                               ├─► write ─► admission ─► store
+ *                                                                               └─► discovery, reviews, health, …
  *   store event ─► kinds, roles, aggregates (config.c) ─► watches (watch.c);   then the answers of the writes leave */
 #pragma once
 

@@ -95,7 +95,7 @@ static struct authn_credentials credentials_of(const struct api_request *r)
     };
 }
 
-static bool identify(struct api_request *r)
+static bool authenticate(struct api_request *r)
 {
     struct authn_credentials credentials = credentials_of(r);
     struct err err;
@@ -408,6 +408,16 @@ static bool authorise(struct api_request *r)
     return allow(r, &what);
 }
 
+static bool parse(struct api_request *r)
+{
+    struct err err;
+    if (query_parse(r->arena, r->x->query, &r->query, &err) == 0 && route_parse(r, &err) == 0 &&
+        (r->route.verb == VERB_WATCH || query_timeout_check(r->arena, &r->query, &err) == 0))
+        return true;
+    api_refuse_err(r, &err);
+    return false;
+}
+
 static void serve(struct api_request *r)
 {
     if (r->route.is_resource)
@@ -416,16 +426,42 @@ static void serve(struct api_request *r)
         serve_path(r);
 }
 
+/* ---- Stages. ---- */
+
+/* Every request passes these in this order; the body is not needed. A stage that returns false has answered the
+ * request. Afterwards the request waits for its turn, and is checked again if permissions changed or time passed.
+ * README.md and docs/ARCHITECTURE.md draw these stages; the test docs/pipeline compares. */
+enum { ON_HTTPS = 1, IN_PROCESS = 2, ON_RECHECK = 4 };
+
+static const struct stage {
+    bool (*run)(struct api_request *r);
+    unsigned when;
+} stages[] = {
+    {authenticate, ON_HTTPS | ON_RECHECK},
+    {parse, ON_HTTPS | IN_PROCESS},
+    {impersonate, ON_HTTPS | IN_PROCESS | ON_RECHECK},
+    {authorise, ON_HTTPS | IN_PROCESS | ON_RECHECK},
+};
+
+static bool run_stages(struct api_request *r, unsigned when)
+{
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        if ((stages[i].when & when) && !stages[i].run(r))
+            return false;
+    }
+    return true;
+}
+
 /* ---- Its turn. ---- */
 
-/* A permission or token that was revoked, or has expired, while the request was on its way does not count any more. */
+/* A permission or token that was revoked, or has expired, while the request waited is no longer valid. */
 static bool check_again(struct api_request *r)
 {
     rev now = store_revision(r->api->store);
     if (r->is_own || (r->checked == now && loop_now(r->api->options.loop) - r->started < RECHECK_NS))
         return true;
     r->checked = now;
-    return identify(r) && impersonate(r) && authorise(r);
+    return run_stages(r, ON_RECHECK);
 }
 
 static enum flow_class flow_class_of(const struct api_request *r)
@@ -481,21 +517,11 @@ static struct api_request *begin(struct api *api, struct http_exchange *x)
     return r;
 }
 
-static bool parse(struct api_request *r)
-{
-    struct err err;
-    if (query_parse(r->arena, r->x->query, &r->query, &err) == 0 && route_parse(r, &err) == 0 &&
-        (r->route.verb == VERB_WATCH || query_timeout_check(r->arena, &r->query, &err) == 0))
-        return true;
-    api_refuse_err(r, &err);
-    return false;
-}
-
 static bool check_head(struct api *api, struct http_exchange *x)
 {
     struct api_request *r = begin(api, x);
     r->checked = store_revision(api->store);
-    return identify(r) && parse(r) && impersonate(r) && authorise(r);
+    return run_stages(r, ON_HTTPS);
 }
 
 void pipeline_head(struct api *api, struct http_exchange *x)
@@ -514,6 +540,6 @@ void pipeline_enter_as(struct api *api, struct http_exchange *x, const struct au
     struct api_request *r = begin(api, x);
     r->who = *who;
     r->is_own = true;
-    if (parse(r) && impersonate(r) && authorise(r))
+    if (run_stages(r, IN_PROCESS))
         wait_for_turn(r);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the way of a request: identify, impersonate, authorise, then to the handler of its verb or path.
+/* What: the path of a request: authenticate, parse, impersonate, authorise, wait for its turn, then its handler.
  * Owns: nothing.
  * Threads: the loop thread.
  * Errors: answered. */
