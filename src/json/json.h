@@ -174,6 +174,26 @@ struct json json_dup(struct arena *a, const struct json *v);
 /* A copy of the top level only: its own members or items, children shared. */
 struct json json_dup_top(struct arena *a, const struct json *v);
 
+/* ---- Build from a template. ---- */
+
+/* The value that a template describes: JSON with keys that need no quotes, and texts in single quotes.
+ *
+ *   json_build(a, "{type: 'Ready', status: %s, observedGeneration: %" PRId64 ", message?: %.*s, reasons: %p}", …)
+ *
+ * A placeholder stands for a value, a key (texts only) or, within quotes, a part of a text (texts and numbers):
+ *   %s %.*s                       text; a NULL for %s is null. Borrowed as json_str does; '%s' copies it into the arena
+ *   %d %u, with l, ll or z, %g    number (PRId64 and its kin are among them)
+ *   %c                            bool (a condition)
+ *   %p                            const struct json *, shared as json_set does; NULL is null
+ * "key?: value" omits the member if the value is null, false, 0 or empty, as omitempty of Go does. A key given twice keeps the
+ * last value. Quoted text knows \\' \\\\ \\n (as written in C) and %%. The template is a literal: keys and texts refer to it.
+ * A malformed template is a bug: the program aborts, naming the position. */
+struct json json_build(struct arena *a, const char *template, ...) __attribute__((format(printf, 2, 3)));
+/* For %p: a pointer to the value of an expression, valid until the end of the block. */
+#define JSON_REF(v) ((const struct json[]){v})
+/* What is wrong with a template, and at which byte; NULL if nothing is. For tests. */
+const char *json_template_check(const char *template, size_t *ret_at);
+
 /* ---- Text in. ---- */
 
 enum {

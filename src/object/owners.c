@@ -163,14 +163,8 @@ bool meta_is_owned_by(const struct json *object, str uid)
 
 struct json meta_owner_reference(struct arena *a, const struct json *owner, bool controller, bool block_deletion)
 {
-    struct json ref = json_obj_sized(a, 6);
-    json_add(a, &ref, S("apiVersion"), json_str(str_dup(a, object_api_version(owner))));
-    json_add(a, &ref, S("kind"), json_str(str_dup(a, object_kind(owner))));
-    json_add(a, &ref, S("name"), json_str(str_dup(a, object_name(owner))));
-    json_add(a, &ref, S("uid"), json_str(str_dup(a, object_uid(owner))));
-    if (controller)
-        json_add(a, &ref, S("controller"), json_bool(true));
-    if (block_deletion)
-        json_add(a, &ref, S("blockOwnerDeletion"), json_bool(true));
-    return ref;
+    return json_build(
+        a, "{apiVersion: '%.*s', kind: '%.*s', name: '%.*s', uid: '%.*s', controller?: %c, blockOwnerDeletion?: %c}",
+        STR(object_api_version(owner)), STR(object_kind(owner)), STR(object_name(owner)), STR(object_uid(owner)),
+        controller, block_deletion);
 }

@@ -65,53 +65,31 @@ enum err_code status_code(str reason, int http)
 
 /* ---- Building. ---- */
 
-static void add_text(struct arena *a, struct json *obj, str key, str text)
-{
-    if (text.n)
-        json_add(a, obj, key, json_str(str_dup(a, text)));
-}
-
-static struct json causes(struct arena *a, const struct status_cause *list, size_t n)
+static struct json build_causes(struct arena *a, const struct status_cause *list, size_t n)
 {
     struct json arr = json_arr_sized(a, n);
     for (size_t i = 0; i < n; i++) {
-        struct json cause = json_obj_sized(a, 3);
-        add_text(a, &cause, S("reason"), list[i].reason);
-        add_text(a, &cause, S("message"), list[i].message);
-        add_text(a, &cause, S("field"), str_clip(a, list[i].field));
-        json_push(a, &arr, cause);
+        json_push(a, &arr,
+                  json_build(a, "{reason?: '%.*s', message?: '%.*s', field?: '%.*s'}", STR(list[i].reason),
+                             STR(list[i].message), STR(str_clip(a, list[i].field))));
     }
     return arr;
-}
-
-static struct json details(struct arena *a, const struct status_args *args)
-{
-    struct json d = json_obj();
-    add_text(a, &d, S("name"), str_clip(a, args->about.name));
-    add_text(a, &d, S("group"), str_clip(a, args->about.group));
-    add_text(a, &d, S("kind"), str_clip(a, args->about.kind));
-    add_text(a, &d, S("uid"), args->uid);
-    if (args->n_causes)
-        json_add(a, &d, S("causes"), causes(a, args->causes, args->n_causes));
-    if (args->retry_after)
-        json_add(a, &d, S("retryAfterSeconds"), json_int(args->retry_after));
-    return d;
 }
 
 struct json status_build(struct arena *a, const struct status_args *args)
 {
     bool success = args->code == ERR_NONE;
-    struct json s = json_obj_sized(a, 8);
-    struct json d = details(a, args);
-    json_add(a, &s, S("kind"), json_str(S("Status")));
-    json_add(a, &s, S("apiVersion"), json_str(S("v1")));
-    json_add(a, &s, S("metadata"), json_obj());
-    json_add(a, &s, S("status"), json_str(success ? S("Success") : S("Failure")));
-    add_text(a, &s, S("message"), args->message);
-    if (!success && !args->no_reason)
-        json_add(a, &s, S("reason"), json_str(str_of(status_reason(args->code))));
-    if (args->has_details || d.n)
-        json_add(a, &s, S("details"), d);
+    struct json causes = build_causes(a, args->causes, args->n_causes);
+    struct json details = json_build(
+        a, "{name?: '%.*s', group?: '%.*s', kind?: '%.*s', uid?: '%.*s', causes?: %p, retryAfterSeconds?: %d}",
+        STR(str_clip(a, args->about.name)), STR(str_clip(a, args->about.group)), STR(str_clip(a, args->about.kind)),
+        STR(args->uid), &causes, args->retry_after);
+    struct json s =
+        json_build(a, "{kind: 'Status', apiVersion: 'v1', metadata: {}, status: %s, message?: '%.*s', reason?: %s}",
+                   success ? "Success" : "Failure", STR(args->message),
+                   success || args->no_reason ? "" : status_reason(args->code));
+    if (args->has_details || details.n)
+        json_add(a, &s, S("details"), details);
     if (!success)
         json_add(a, &s, S("code"), json_int(args->http ? args->http : status_http(args->code)));
     return s;

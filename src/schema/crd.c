@@ -27,8 +27,7 @@ static void default_conversion(struct arena *a, struct json *spec)
 {
     struct json *conversion = json_get_mut(spec, S("conversion"));
     if (json_is_null(conversion)) {
-        conversion = json_set(a, spec, S("conversion"), json_obj());
-        json_set(a, conversion, S("strategy"), json_str(S("None")));
+        json_set(a, spec, S("conversion"), json_build(a, "{strategy: 'None'}"));
         return;
     }
     struct json *webhook = json_get_mut(conversion, S("webhook"));
@@ -77,13 +76,8 @@ static void store_version(struct arena *a, struct json *crd)
 
 void crd_prepare_create(struct arena *a, struct json *crd)
 {
-    struct json *status = json_set(a, crd, S("status"), json_obj());
-    json_set(a, status, S("conditions"), json_null());
-    struct json names = json_obj();
-    json_set(a, &names, S("plural"), json_str(S("")));
-    json_set(a, &names, S("kind"), json_str(S("")));
-    json_set(a, status, S("acceptedNames"), names);
-    json_set(a, status, S("storedVersions"), json_null());
+    json_set(a, crd, S("status"),
+             json_build(a, "{conditions: null, acceptedNames: {plural: '', kind: ''}, storedVersions: null}"));
     store_version(a, crd);
 }
 
