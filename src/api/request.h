@@ -6,7 +6,7 @@
 #pragma once
 
 #include "api/flow.h"
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/vec.h"
 #include "net/http.h"
 #include "object/kind.h"

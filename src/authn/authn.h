@@ -16,7 +16,7 @@
  * exists and may still do so. */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"

@@ -6,7 +6,7 @@
  *         expired, is not looked at here. */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/arena.h"
 #include "base/err.h"
 

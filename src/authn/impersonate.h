@@ -13,7 +13,7 @@
  * The requester must be allowed all of it before the new identity counts. */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/arena.h"
 #include "base/err.h"
 

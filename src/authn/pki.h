@@ -16,7 +16,7 @@
  * there; ca.pem is on disk before anything that it signed. A start that was cut short is simply finished by the next one. */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"

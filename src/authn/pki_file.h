@@ -6,7 +6,7 @@
  *         another process holds. Texts name the path and what to do. */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"

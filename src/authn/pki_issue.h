@@ -7,7 +7,7 @@
 
 #include "authn/pem.h"
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/err.h"
 
 enum pki_use { PKI_FOR_CA, PKI_FOR_SERVER, PKI_FOR_CLIENT };

@@ -10,7 +10,7 @@
  * Whether the accounts and objects named still exist is for the caller to find out (authn.h). */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"

@@ -12,7 +12,7 @@
  * decision costs what the asker's own bindings cost, whoever else is in the index, and a change costs what it reaches. */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "authz/rule.h"
 
 struct authz_index;
@@ -116,8 +116,6 @@ bool authz_has_binding(const struct authz_index *ix, enum authz_kind kind, str n
 
 /* ---- Texts that several places need. ---- */
 
-/* allowed by ClusterRoleBinding "b" of ClusterRole "r" to User "u" */
-void authz_grant_format(struct buf *b, const struct authz_grant *grant);
 /* clusterrole.rbac.authorization.k8s.io "ghost" not found; or: unsupported role reference kind: "Foo" */
 void authz_missing_format(struct buf *b, const struct authz_grant *grant);
 /* "User", "Group", "ServiceAccount" */

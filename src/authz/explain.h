@@ -109,7 +109,10 @@ struct explain_holders {
 struct explain_holders explain_who_can(struct arena *a, const struct authz_index *ix,
                                        const struct authz_attributes *what, bool everywhere);
 
-/* ---- What can somebody do? (explain_rules.c) ---- */
+/* Fills in misses and remedy of an explanation that has who, what and a decision that is no. Part of the explanation. */
+void explain_misses(struct arena *a, const struct authz_index *ix, struct explanation *e);
+
+/* ---- What can somebody do? ---- */
 
 /* As a SelfSubjectRulesReview answers: the rules of all bindings that apply, in their order, duplicates included. */
 struct explain_rules {
@@ -150,12 +153,10 @@ void explain_holders_format(struct buf *b, const struct authz_attributes *what, 
 
 /* The parts of it: User "bob" can delete pods in the namespace "team-a" */
 void explain_claim_format(struct buf *b, const struct explanation *e);
-/* delete pods in the namespace "team-a" */
-void explain_request_format(struct buf *b, const struct authz_attributes *what);
 /* What a miss allows instead: allowed to get, list */
 void explain_instead_format(struct buf *b, const struct explanation *e, const struct explain_miss *miss);
 
-/* ---- As a command. (explain_command.c) ---- */
+/* ---- As a command. ---- */
 
 /* One line for a shell that does what the remedy says, by kubectl. Of a resource that the server does not know kubectl makes no
  * rules by name, so that such a role is written out. Nothing for a remedy without verbs or subject. */
@@ -167,3 +168,27 @@ void explain_command(struct buf *b, const struct explain_remedy *remedy, bool is
 struct authz_subject explain_subject(str user);
 /* Of a role's name, labels or annotations: what package it belongs to, empty when nothing says so. */
 str explain_package(const struct authz_role *role);
+
+/* Which bindings a question looks at, so that of many thousands only those need be kept.
+ *
+ * Whoever reads the objects of a server reads roles first. Then a binding is kept
+ *
+ *   who-can   if its role allows the request
+ *   why       if it names the asker; if it could have the name that a binding which helps would get; or if it is the first to
+ *             tell that a role is bound to people, or to programs
+ *
+ * and answers are the same as with all of them. */
+
+struct explain_keep {
+    const struct authz_attributes *what;
+    const struct authz_identity *who; /* NULL: who can? */
+    struct arena arena;
+    struct map roles; /* what is known of them, by their place in memory */
+    str prefix;       /* of names that a binding which helps could get */
+};
+
+void explain_keep_done(struct explain_keep *k);
+/* A list of bindings begins; before the first of them, too. What earlier ones told of roles counts no longer. */
+void explain_keep_begin(struct explain_keep *k);
+/* ix: has the roles. */
+bool explain_keeps(struct explain_keep *k, const struct authz_index *ix, const struct json *binding);

@@ -12,7 +12,7 @@
  * An empty set makes the product empty (except resourceNames). Texts are compared byte by byte. */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -92,8 +92,6 @@ bool rule_equal(const struct rule *x, const struct rule *y);
 bool rules_equal(struct rules x, struct rules y);
 /* Equal rules have equal hashes; differs from process to process. */
 uint64_t rule_hash(const struct rule *rule);
-/* Nothing is granted: no atoms. */
-bool rule_is_empty(const struct rule *rule);
 
 /* Collects distinct rules in the order they come, in linear time. Zero-initialise with an arena; rule_set_done when ready;
  * .rules stays valid. Rules are copied, their lists and texts are shared. */

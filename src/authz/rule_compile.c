@@ -1,7 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "authz/rule_compile.h"
+#include "authz/rule.h"
 
 #include <stdlib.h>
+
+struct url_pattern url_pattern_of(str url, uint32_t rule)
+{
+    str stem = url;
+    while (stem.n && stem.p[stem.n - 1] == '*')
+        stem.n--;
+    return (struct url_pattern){stem, stem.n < url.n, rule};
+}
+
+static int by_stem(const void *x, const void *y)
+{
+    const struct url_pattern *a = x, *b = y;
+    int c = str_cmp(a->stem, b->stem);
+    return c ? c : a->rule < b->rule ? -1 : a->rule > b->rule;
+}
+
+void url_patterns_sort(struct url_pattern *p, size_t n)
+{
+    if (n)
+        qsort(p, n, sizeof *p, by_stem);
+}
+
+/* How many of the first n patterns have a stem that is not greater than s. */
+static size_t count_upto(const struct url_pattern *p, size_t n, str s)
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t mid = low + (n - low) / 2;
+        if (str_cmp(p[mid].stem, s) <= 0)
+            low = mid + 1;
+        else
+            n = mid;
+    }
+    return low;
+}
+
+static str common_prefix(str a, str b)
+{
+    size_t n = 0;
+    while (n < a.n && n < b.n && a.p[n] == b.p[n])
+        n++;
+    return str_upto(a, n);
+}
+
+struct url_walk url_walk_start(const struct url_pattern *p, size_t n, str path)
+{
+    return (struct url_walk){p, n ? count_upto(p, n, path) : 0, path, path};
+}
+
+/* The greatest stem that is not greater than what is left either starts it, or shows how much less a fitting stem can be:
+ * whatever starts both lies in order before the two, so only their common prefix is left to look for. */
+const struct url_pattern *url_walk_next(struct url_walk *w)
+{
+    while (w->at) {
+        const struct url_pattern *it = &w->p[w->at - 1];
+        if (str_has_prefix(w->left, it->stem)) {
+            w->at--;
+            if (it->open || it->stem.n == w->path.n)
+                return it;
+        } else {
+            w->left = common_prefix(w->left, it->stem);
+            w->at = count_upto(w->p, w->at, w->left);
+        }
+    }
+    return NULL;
+}
 
 static const str star = S_INIT("*");
 
@@ -224,4 +291,67 @@ bool compiled_allows(const struct compiled *c, const struct question *q)
     if (q->odd ? some_target_allows(c, q) : target_allows(c, q, q->resource, q->what->resource))
         return true;
     return q->what->subresource.n && target_allows(c, q, q->any_sub, star);
+}
+
+/* The meaning of a rule, one request at a time. rule_compile.c answers the same questions for many rules at once. */
+
+bool rule_matches_verb(const struct rule *rule, str verb)
+{
+    return rule && (strs_have(rule->verbs, star) || strs_have(rule->verbs, verb));
+}
+
+bool rule_matches_group(const struct rule *rule, str group)
+{
+    return rule && (strs_have(rule->api_groups, star) || strs_have(rule->api_groups, group));
+}
+
+bool rule_matches_resource(const struct rule *rule, str resource, str subresource)
+{
+    if (!rule)
+        return false;
+    strs_each(rule->resources, r)
+    {
+        if (str_eq(*r, star))
+            return true;
+        if (subresource.n ? is_joined(*r, resource, subresource) || is_joined(*r, star, subresource)
+                          : str_eq(*r, resource))
+            return true;
+    }
+    return false;
+}
+
+bool rule_matches_name(const struct rule *rule, str name)
+{
+    return rule && (rule->resource_names.n == 0 || strs_have(rule->resource_names, name));
+}
+
+/* The pattern without its trailing stars, all of them. */
+static str stem_of(str pattern)
+{
+    while (pattern.n && pattern.p[pattern.n - 1] == '*')
+        pattern.n--;
+    return pattern;
+}
+
+bool rule_matches_path(const struct rule *rule, str path)
+{
+    if (!rule)
+        return false;
+    strs_each(rule->non_resource_urls, url)
+    {
+        str stem = stem_of(*url);
+        if (stem.n < url->n ? str_has_prefix(path, stem) : str_eq(path, stem))
+            return true;
+    }
+    return false;
+}
+
+bool rule_matches(const struct rule *rule, const struct authz_attributes *what)
+{
+    if (!authz_is_request(what) || !rule_matches_verb(rule, what->verb))
+        return false;
+    if (!what->is_resource)
+        return rule_matches_path(rule, what->path);
+    return rule_matches_group(rule, what->group) && rule_matches_resource(rule, what->resource, what->subresource) &&
+           rule_matches_name(rule, what->name);
 }

@@ -1,8 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: all rules of a role, made ready to answer quickly whether one of them allows a request.
- * Owns: nothing; it lives in the arena it was made in and borrows the texts of the rules.
- * Threads: read-only once made; asking allocates nothing.
- * Errors: none.
+/* What: the rules of a role, prepared to decide quickly whether one of them allows a request.
+ * Owns: nothing; everything lives in the caller's arena or array and borrows the texts of the rules.
+ * Threads: read-only once made; deciding allocates nothing.
+ * Errors: none. */
+#pragma once
+
+#include "authz/rule.h"
+#include "base/str.h"
+
+/* ---- URL patterns ("/healthz", "/api*"): which of many match a path, without trying them all. ---- */
+
+struct url_pattern {
+    str stem;      /* the pattern without its trailing stars */
+    bool open;     /* it had some: everything that starts with the stem fits */
+    uint32_t rule; /* where it comes from */
+};
+
+struct url_pattern url_pattern_of(str url, uint32_t rule);
+/* By stem, then rule: what the walk below expects. */
+void url_patterns_sort(struct url_pattern *p, size_t n);
+
+/* Goes through the patterns that fit, longest stem first:
+ *     struct url_walk w = url_walk_start(p, n, path);
+ *     for (const struct url_pattern *it; (it = url_walk_next(&w));) … */
+struct url_walk {
+    const struct url_pattern *p;
+    size_t at; /* patterns before it are still to be looked at */
+    str path;
+    str left; /* the stems still to come start the path and are no longer than this */
+};
+
+struct url_walk url_walk_start(const struct url_pattern *p, size_t n, str path);
+const struct url_pattern *url_walk_next(struct url_walk *w);
+
+/* ---- Compiled rules. ----
  *
  * Every text has a hash, every list is sorted by hash, and resources lead to rules, so that a role with thousands of rules
  * is not slower to ask than one with ten:
@@ -10,12 +41,7 @@
  *     targets   hash(pods) → rule 0   hash(pods/log) → rule 3   …      by hash; a request looks for at most two
  *     anything  rules that name the resource "*"
  *     rule 0    verbs {get, list}  groups {""}  names any
- *     urls      "/api" → rule 7   "/healthz" → rule 7                   by text (rule_url.h)
- */
-#pragma once
-
-#include "authz/rule.h"
-#include "authz/rule_url.h"
+ *     urls      "/api" → rule 7   "/healthz" → rule 7                   by text */
 
 /* A request with the hashes of its parts, made once and shown to many roles. */
 struct question {

@@ -8,7 +8,7 @@
  * beforehand, only those that matter to it. */
 #pragma once
 
-#include "authz/explain_keep.h"
+#include "authz/explain.h"
 #include "cli/command.h"
 
 struct rights {

@@ -5,7 +5,7 @@
  * Errors: none; what cannot be found out is left out. */
 #pragma once
 
-#include "authz/request.h"
+#include "authz/authz_request.h"
 #include "base/arena.h"
 
 struct strs hosts_of(struct arena *a, str listen_host);

@@ -8,9 +8,9 @@
  * "when rules-for USER": what a SelfSubjectRulesReview answers.
  * "when matrix USER VERB,VERB TYPE,TYPE": resources x verbs; "names" means some objects only. The rules that the user has must
  *     tell the same by themselves, but for system:masters.
- * expect: the explanation. Where only those bindings were kept that matter to the question (explain_keep.h), it must be the same.
+ * expect: the explanation. Where only those bindings were kept that matter to the question (struct explain_keep), it must be the same.
  */
-#include "authz/explain_keep.h"
+#include "authz/explain.h"
 #include "cases/questions.h"
 #include "object/object.h"
 

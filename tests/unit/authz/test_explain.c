@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Explanations never disagree with the decision: random clusters, each asked many questions. */
-#include "authz/explain_keep.h"
+#include "authz/explain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

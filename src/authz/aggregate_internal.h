@@ -86,7 +86,7 @@ struct agg_labels {
     struct agg_label at[];
 };
 
-/* What both roles and selectors have while aggregate_settle.c walks the graph. First in both. */
+/* What both roles and selectors have while settling walks the graph. First in both. */
 struct agg_node {
     uint64_t round;     /* of settling in which it was last reached; the rest is of that round */
     uint32_t seen, low; /* Tarjan's numbers; 0: not seen yet */
@@ -145,42 +145,21 @@ struct aggregate_index {
     struct arena scratch;            /* of one call */
 };
 
-/* malloc and realloc that abort instead of failing. */
+/* malloc that aborts instead of failing. */
 void *agg_alloc(size_t size);
-void *agg_resize(void *p, size_t size);
 
-/* aggregate_labels.c */
-
-/* A place of one of the two maps, made when it is new. */
-struct agg_place *agg_place_get(struct map *map, str key);
-struct agg_place *agg_place_of_value(struct aggregate_index *ix, str key, str value);
-/* Forgets it if nobody stands there. */
-void agg_place_release(struct agg_place *place);
 /* Puts the role at the places of these labels (a map of strings, or NULL), and at no others. */
 void agg_role_label(struct aggregate_index *ix, struct agg_role *role, const struct json *labels);
-const struct json *agg_labels_of(const struct agg_role *role);
 
-/* Makes the role a member, in front of those from `at` on. */
-void agg_join(struct agg_selector *s, struct agg_role *role, size_t at);
-/* Takes a selector out of the role's list; it is still in the selector's. */
-void agg_forget(struct agg_role *role, size_t at);
 /* Makes the role a member of exactly the selectors that match its labels; marks who uses a selector it joins or leaves. */
 void agg_role_match(struct aggregate_index *ix, struct agg_role *role);
 /* It leaves all selectors. */
 void agg_role_unmatch(struct aggregate_index *ix, struct agg_role *role);
-
-/* aggregate_selectors.c */
 
 /* The one selector of this canonical text, with its members; made from a copy when it is new. */
 struct agg_selector *agg_selector_get(struct aggregate_index *ix, const struct selector *selector, str text);
 /* Forgets it if nobody uses it. */
 void agg_selector_release(struct aggregate_index *ix, struct agg_selector *s);
 
-/* aggregate_index.c */
-
-/* The aggregate is to be looked at when settling. */
-void agg_mark(struct aggregate_index *ix, struct agg_role *aggregate);
-/* All aggregates that use the selector are. */
+/* Marks all aggregates that use the selector for the next settling. */
 void agg_mark_users(struct aggregate_index *ix, struct agg_selector *s);
-/* All aggregates that select the role are. */
-void agg_mark_above(struct aggregate_index *ix, struct agg_role *role);

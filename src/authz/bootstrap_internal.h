@@ -36,15 +36,13 @@ struct bootstrap_binding {
 
 #define BOOTSTRAP_ROWS(table) (sizeof(table) / sizeof *(table))
 
-/* bootstrap_roles.c */
 extern const struct bootstrap_role bootstrap_cluster_roles[];
 extern const size_t bootstrap_cluster_roles_n;
 
-/* bootstrap_controllers.c: x stands for the ClusterRole system:controller:x and its binding to kube-system/x */
+/* x stands for the ClusterRole system:controller:x and its binding to kube-system/x */
 extern const struct bootstrap_role bootstrap_controllers[];
 extern const size_t bootstrap_controllers_n;
 
-/* bootstrap_bindings.c */
 extern const struct bootstrap_binding bootstrap_cluster_role_bindings[];
 extern const size_t bootstrap_cluster_role_bindings_n;
 extern const struct bootstrap_role bootstrap_namespaced_roles[];

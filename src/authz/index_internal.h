@@ -31,9 +31,6 @@ struct table {
     size_t n, mask;
 };
 
-void table_done(struct table *t);
-void table_add(struct table *t, struct node *node);
-void table_remove(struct table *t, struct node *node);
 /* The first node in the chain of this hash; chains hold other hashes too. */
 static inline struct node *table_chain(const struct table *t, uint32_t hash)
 {
@@ -124,13 +121,6 @@ struct authz_index {
     struct arena arena;
 };
 
-/* Zeroed. */
-void *index_alloc(struct authz_index *ix, size_t size);
-/* Takes NULL. */
-void index_release(const struct authz_index *ix, void *p);
-/* p may be NULL; else it has old bytes. */
-void *index_resize(struct authz_index *ix, void *p, size_t old, size_t size);
-
 static inline str scope_name(const struct scope *s)
 {
     return (str){s->name, s->node.n};
@@ -156,26 +146,8 @@ static inline struct link *const *links_of(const struct links *list, size_t n)
     return n == 1 ? &list->one : list->many;
 }
 
-/* ---- Subjects (index_subject.c). ---- */
-
-/* A structure of `head` bytes with a copy of the name at its end; the node's n is its length. */
-void *index_new_named(struct authz_index *ix, size_t head, str name, uint32_t hash);
-uint32_t index_mix(uint32_t a, uint32_t b);
-
 struct scope *index_find_scope(const struct authz_index *ix, str name);
-/* Finds or makes it, and counts one more reference. */
-struct scope *index_ref_scope(struct authz_index *ix, str name);
-void index_unref_scope(struct authz_index *ix, struct scope *s);
 
 struct subject *index_find_subject(const struct authz_index *ix, bool is_group, str name);
 struct holder *index_find_holder(const struct authz_index *ix, const struct subject *s, const struct scope *scope);
-/* Enters the link, whose binding is complete, into the lists of its subject. */
-void index_add_link(struct authz_index *ix, struct link *l, bool is_group, str name);
-/* Links of one binding go in reverse order: repeated ones before the one that holds the holder. */
-void index_remove_link(struct authz_index *ix, struct link *l);
 struct subject *index_link_subject(const struct link *l);
-
-/* ---- Looking (index_visit.c). ---- */
-
-struct authz_grant index_grant(const struct authz_binding *b);
-struct authz_subject index_subject_of(const struct link *l);
