@@ -25,7 +25,7 @@ static struct {
     struct api *api;
     struct log log;
     struct token_signer *signer;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct clock_fake time;
     bool is_ready;
 } world;
@@ -78,12 +78,12 @@ static void start(void)
     struct err err;
     assert(dir && loop_new(&world.loop, &err) == 0);
     world.time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
-    world.chance = (struct random_fake){.state = 1};
+    world.chance = (struct random_seeded){.state = 1};
     world.log = (struct log){.level = LOG_ERROR, .clock = clock_of_fake(&world.time), .write = discard};
     struct api_options options = {.loop = world.loop,
                                   .data_dir = dir,
                                   .clock = clock_of_fake(&world.time),
-                                  .random = random_of_fake(&world.chance),
+                                  .random = random_of_seed(&world.chance),
                                   .log = &world.log,
                                   .signer = world.signer,
                                   .ca_pem = S("-----BEGIN CERTIFICATE-----\n"),

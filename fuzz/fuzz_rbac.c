@@ -104,7 +104,7 @@ static void check_object(struct arena *a, struct authz_index *ix, const struct j
 
 static void check_questions(struct arena *a, const struct authz_index *ix)
 {
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+    for (size_t i = 0; i < COUNT(questions); i++) {
         struct explanation e = explain_request(a, ix, &bob, &questions[i]);
         struct explain_holders holders = explain_who_can(a, ix, &questions[i], false);
         struct buf b = {.arena = a};

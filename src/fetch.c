@@ -86,7 +86,7 @@ static int look_into_store(struct task *t, struct err *err)
 static enum oci_format format_of(struct task *t)
 {
     static const char *const names[] = {"crossplane.yaml", "package.yaml"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         str path = str_fmt(&t->arena, "%.*s/%s", STR(t->request.directory), names[i]);
         if (access(str_cstr(&t->arena, path), F_OK) == 0)
             return OCI_FORMAT_XPKG;
@@ -295,7 +295,7 @@ static int open_directory(struct task *t, struct err *err)
 static void tell(struct task *t, const struct oci_progress *now)
 {
     struct err unread; /* who does not listen is found out at the end */
-    int64_t now_ns = clock_system.mono_ns(clock_system.ctx);
+    int64_t now_ns = clock_mono_ns(&clock_system);
     bool is_step = t->told_ns == 0 || now->at != t->told.at || now->of != t->told.of;
     if (!t->request.tells || (!is_step && now_ns - t->told_ns < TELL_NS))
         return;

@@ -43,7 +43,7 @@ static const struct verb commands[] = {
 };
 /* clang-format on */
 
-enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+enum { COMMAND_COUNT = COUNT(commands) };
 
 static const struct verb *command_find(const char *word)
 {
@@ -116,7 +116,7 @@ static const struct {
 static const char *command_meant(const char *word)
 {
     const char *names[COMMAND_COUNT + 1] = {NULL};
-    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+    for (size_t i = 0; i < COUNT(synonyms); i++)
         if (!strcmp(word, synonyms[i].word))
             return synonyms[i].command;
     for (size_t i = 0; i < COMMAND_COUNT; i++)

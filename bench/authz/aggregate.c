@@ -82,7 +82,7 @@ static struct merging merging_of(struct arena *a, size_t n)
 static void show_merging(void)
 {
     static const size_t sizes[] = {1000, 2000, 4000};
-    enum { SIZES = sizeof sizes / sizeof *sizes };
+    enum { SIZES = COUNT(sizes) };
     struct arena data ARENA_SCOPE = {0}, scratch ARENA_SCOPE = {0};
     struct merging m[SIZES];
     double us[SIZES][ROUNDS], mid[SIZES];
@@ -218,8 +218,8 @@ static void show_large_aggregate(const struct random *random)
 
 int main(void)
 {
-    struct random_fake fake = {3};
-    struct random random = random_of_fake(&fake);
+    struct random_seeded fake = {3};
+    struct random random = random_of_seed(&fake);
     printf("aggregation\n");
     show_merging();
     show_changes(&random);

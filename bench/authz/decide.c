@@ -183,7 +183,7 @@ int main(void)
         {"refused by all ten", no, false, false},
     };
     printf("a decision for a user with %d bindings       among %d  among %d of others\n", MINE, FEW, MANY);
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+    for (size_t i = 0; i < COUNT(questions); i++)
         compare(few, many, &questions[i]);
     ask_everybody(many, MANY, &questions[4]);
     printf("another user each time, one binding  %7.0f ns %7.0f ns\n", ask_everybody(few, FEW, &questions[4]),

@@ -113,6 +113,6 @@ static void measure(const char *binary, bool is_wide, const struct row *rows, si
 void rows_rights(const char *binary)
 {
     printf("50,000 bindings, median of %d\n", TIMES);
-    measure(binary, false, mixed, sizeof mixed / sizeof *mixed);
-    measure(binary, true, wide, sizeof wide / sizeof *wide);
+    measure(binary, false, mixed, COUNT(mixed));
+    measure(binary, true, wide, COUNT(wide));
 }

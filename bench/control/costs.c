@@ -11,5 +11,5 @@ static const struct bench_row rows[] = {
 
 int main(int argc, char **argv)
 {
-    return bench_run(argc, argv, rows, sizeof rows / sizeof *rows);
+    return bench_run(argc, argv, rows, COUNT(rows));
 }

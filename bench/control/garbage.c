@@ -170,7 +170,7 @@ int main(void)
     measure_graph();
     struct stage *s = stage_open("garbage");
     static const char *const policies[] = {"Background", "Foreground", "Orphan"};
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+    for (size_t i = 0; i < COUNT(policies); i++) {
         cascade(s, policies[i], 1000);
         cascade(s, policies[i], 10000);
     }

@@ -178,7 +178,7 @@ int main(void)
     };
     for (int is_indexed = 0; is_indexed < 2; is_indexed++) {
         printf("%d objects, %s\n", OBJECTS, is_indexed ? "found by name, a label and an owner" : "found by name");
-        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (size_t i = 0; i < COUNT(kinds); i++)
             measure(&kinds[i], is_indexed);
     }
     return 0;

@@ -96,9 +96,9 @@ int main(void)
 {
     static const size_t sizes[] = {100, 300, 1000, 3000};
     printf("%-24s %6s\n", "controllers", "namespaces labelled until all have their roles");
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < COUNT(sizes); i++)
         measure("personas", sizes[i], false);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < COUNT(sizes); i++)
         measure("aggregation,personas", sizes[i], true);
     return 0;
 }

@@ -13,7 +13,7 @@ static char names[KEYS][32];
 
 static int64_t now(void)
 {
-    return clock_system.mono_ns(clock_system.ctx);
+    return clock_mono_ns(&clock_system);
 }
 
 static void tell(const char *what, uint64_t operations, int64_t since)

@@ -45,7 +45,7 @@ static void die(const char *what, const char *why)
 
 double stage_now(void)
 {
-    return (double)clock_system.mono_ns(clock_system.ctx) / 1e6;
+    return (double)clock_mono_ns(&clock_system) / 1e6;
 }
 
 /* ---- The server. ---- */
@@ -144,9 +144,7 @@ static void start_controllers(struct stage *s, const char *names)
 
 struct stage *stage_open(const char *controllers)
 {
-    struct stage *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct stage *s = xcalloc(1, sizeof *s);
     open_server(s, has_own(controllers));
     s->root_ca = root_ca_new(S("-----BEGIN CERTIFICATE-----\n"));
     start_controllers(s, controllers);

@@ -60,7 +60,7 @@ static void handle(void *ctx, struct http_exchange *x)
                                                 {S_INIT("Cache-Control"), S_INIT("no-cache, private")}};
     struct http_headers headers = {header, 2};
     struct server *s = ctx;
-    if (str_eq(x->path, S("/watch")) && s->n < sizeof s->watches / sizeof *s->watches) {
+    if (str_eq(x->path, S("/watch")) && s->n < COUNT(s->watches)) {
         struct watch *w = &s->watches[s->n++];
         w->x = x;
         x->user = s;
@@ -88,9 +88,7 @@ static void serve(const struct keys *keys, int port_to)
     struct err err;
     struct loop *loop;
     struct http_server *server;
-    struct server *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        abort();
+    struct server *s = xcalloc(1, sizeof *s);
     memset(s->object, 'o', OBJECT);
     memset(s->event, 'e', EVENT);
     struct tls_server_options tls = {.certificate_pem = keys->certificate, .key_pem = keys->key};

@@ -84,7 +84,7 @@ static void add_group_schema(struct buf *b)
         {"subnetIds", "\"type\":\"array\",\"x-kubernetes-list-type\":\"set\",\"items\":{\"type\":\"string\"}"},
         {"updateWindow", "\"type\":\"string\",\"pattern\":\"^[0-2][0-9]:[0-5][0-9]$\""},
     };
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; i < COUNT(fields); i++)
         buf_fmt(b, "%s\"%s\":{\"description\":\"%s: %s\",%s}", i ? "," : "", fields[i][0], fields[i][0], words,
                 fields[i][1]);
 }

@@ -212,7 +212,7 @@ static const struct reflect_sink sink = {on_begin, on_event, on_complete, on_beg
 static str now_text(struct arena *a)
 {
     struct buf b = {.arena = a};
-    int64_t now = clock_system.wall_ns(clock_system.ctx);
+    int64_t now = clock_wall_ns(&clock_system);
     time_format(&b, now / 1000000000, (uint32_t)(now % 1000000000), 6);
     return buf_str(&b);
 }

@@ -20,5 +20,5 @@ int main(int argc, char **argv)
         return 2;
     files.rlim_cur = files.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &files);
-    return bench_run(argc, argv, rows, sizeof rows / sizeof *rows);
+    return bench_run(argc, argv, rows, COUNT(rows));
 }

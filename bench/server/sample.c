@@ -9,7 +9,7 @@ static const char *const fields[] = {"accessMode", "backupWindow",  "capacity", 
                                      "endpoint",   "engineVersion", "kmsKeyId",   "maintenance",    "networkRef",
                                      "parameters", "region",        "replicas",   "retentionDays",  "securityGroups",
                                      "storage",    "tags",          "throughput", "timeouts",       "zone"};
-enum { NOUNS = sizeof nouns / sizeof nouns[0], FIELDS = sizeof fields / sizeof fields[0] };
+enum { NOUNS = COUNT(nouns), FIELDS = COUNT(fields) };
 
 static void add_description(struct buf *b, const char *field, size_t seed)
 {

@@ -46,7 +46,7 @@ double bench_median(double *values, size_t n)
 
 double bench_now(void)
 {
-    return (double)clock_system.mono_ns(clock_system.ctx) / 1e9;
+    return (double)clock_mono_ns(&clock_system) / 1e9;
 }
 
 /* ---- Files. ---- */
@@ -120,7 +120,7 @@ void server_init(struct server *s, const char *binary)
 
 /* A benchmark that fails leaves no process behind. */
 static pid_t at_work[8];
-enum { AT_WORK = sizeof at_work / sizeof *at_work };
+enum { AT_WORK = COUNT(at_work) };
 
 static void end_all(void)
 {

@@ -21,13 +21,13 @@ static int run(admission_step *const *steps, size_t n, const struct admission_fa
 
 int admission_mutate(const struct admission_facts *facts, struct admission_write *write, struct admission_outcome *ret)
 {
-    return run(mutating, sizeof mutating / sizeof *mutating, facts, write, ret);
+    return run(mutating, COUNT(mutating), facts, write, ret);
 }
 
 int admission_validate(const struct admission_facts *facts, const struct admission_write *write,
                        struct admission_outcome *ret)
 {
-    return run(validating, sizeof validating / sizeof *validating, facts, write, ret);
+    return run(validating, COUNT(validating), facts, write, ret);
 }
 
 /* ---- What the steps share. ---- */

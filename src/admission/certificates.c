@@ -27,7 +27,7 @@ static void sign_sender(struct arena *a, struct json *spec, const struct authz_i
 {
     static const char *const fields[] = {"username", "uid", "groups", "extra"};
     struct json extra = json_obj();
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; i < COUNT(fields); i++)
         json_remove(spec, str_of(fields[i]));
     for (size_t i = 0; i < who->n_extra; i++)
         json_set(a, &extra, who->extra[i].key, texts(a, who->extra[i].values));

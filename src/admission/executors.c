@@ -49,7 +49,7 @@ int executors_step(const struct admission_facts *facts, const struct admission_w
         !step_is(write, FLEET_WORK_GROUP, "manifestworks") || has_same_spec(write))
         return 0;
     const struct json *works[] = {write->current, write->object};
-    for (size_t i = 0; i < sizeof works / sizeof works[0]; i++) {
+    for (size_t i = 0; i < COUNT(works); i++) {
         str executor = works[i] ? executor_of(write->arena, works[i]) : (str){0};
         if (works[i] && !may_execute_as(facts, write, executor))
             return step_forbid(write,

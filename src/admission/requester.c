@@ -20,7 +20,7 @@ static const struct {
 
 static const char *annotation_of(const struct admission_write *write)
 {
-    for (size_t i = 0; i < sizeof noted / sizeof *noted; i++) {
+    for (size_t i = 0; i < COUNT(noted); i++) {
         if (step_is(write, noted[i].group, noted[i].plural))
             return noted[i].annotation;
     }

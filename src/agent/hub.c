@@ -9,12 +9,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define MS INT64_C(1000000)
-#define SECOND (1000 * MS)
-#define LOOK_NS (60 * SECOND) /* from one look to the next… */
-#define WAIT_NS (30 * SECOND) /* …and after failures in a row, at most: */
-#define WAIT_DOUBLINGS 6      /* a second after the first, then twice as long each time */
-#define SOON_NS (200 * MS)    /* for a kind to be served */
+#define SECOND (1000 * NS_PER_MS)
+#define LOOK_NS (60 * SECOND)     /* from one look to the next… */
+#define WAIT_NS (30 * SECOND)     /* …and after failures in a row, at most: */
+#define WAIT_DOUBLINGS 6          /* a second after the first, then twice as long each time */
+#define SOON_NS (200 * NS_PER_MS) /* for a kind to be served */
 #define KEY S("hub")
 
 enum {
@@ -219,7 +218,7 @@ static int look(struct hub *h, struct client *client, struct reconcile *r, const
     case 0:
         return 0;
     case ERR_UNAUTHORIZED:
-        if (c->expires && h->options.clock.wall_ns(h->options.clock.ctx) / SECOND >= c->expires)
+        if (c->expires && clock_seconds(&h->options.clock) >= c->expires)
             time_format(&when, c->expires, 0, 0);
         return err_set(err, code,
                        "the hub %.*s does not accept the token of %.*s%s%.*s: get another join kubeconfig with "
@@ -242,9 +241,9 @@ static int look(struct hub *h, struct client *client, struct reconcile *r, const
 static int64_t due_in(const struct hub *h, const struct hub_credential *c)
 {
     const struct clock *clock = &h->options.clock;
-    int64_t now = clock->wall_ns(clock->ctx) / SECOND;
+    int64_t now = clock_seconds(clock);
     if (h->due)
-        return h->due == INT64_MAX ? INT64_MAX : h->due - clock->mono_ns(clock->ctx);
+        return h->due == INT64_MAX ? INT64_MAX : h->due - clock_mono_ns(clock);
     if (c->config.token.n == 0 || c->config.token_file.n || !c->expires || !c->issued)
         return INT64_MAX; /* somebody else's to renew */
     if (now < c->issued - LEEWAY)
@@ -260,7 +259,7 @@ static int request_token(struct hub *h, struct client *client, struct reconcile 
     struct client_ref ref = {
         .resource = &accounts, .namespace = h->options.cluster, .name = S(FLEET_AGENT), .subresource = S("token")};
     const struct clock *clock = &h->options.clock;
-    int64_t began = clock->mono_ns(clock->ctx);
+    int64_t began = clock_mono_ns(clock);
     json_add(r->arena, &spec, S("expirationSeconds"), json_int(seconds > SHORTEST ? seconds : SHORTEST));
     json_add(r->arena, &request, S("apiVersion"), json_str(S("authentication.k8s.io/v1")));
     json_add(r->arena, &request, S("kind"), json_str(S("TokenRequest")));

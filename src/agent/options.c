@@ -4,8 +4,6 @@
 #include "object/fleet.h"
 #include "object/name.h"
 
-#define SECOND INT64_C(1000000000)
-
 /* ---- Values. ---- */
 
 /* "works, accounts"; "*" is both. */
@@ -76,7 +74,7 @@ static int read_flags(struct arena *a, int argc, char **argv, struct agent_optio
         {.letter = 'q', .name = "quiet", .kind = FLAG_YES, .into = &is_quiet},
     };
     struct flags_args args = {
-        .arena = a, .page = "agent", .own = flags, .n_own = sizeof flags / sizeof *flags, .argc = argc, .argv = argv};
+        .arena = a, .page = "agent", .own = flags, .n_own = COUNT(flags), .argc = argc, .argv = argv};
     int code = flags_only(&args, err);
     o->level = is_verbose ? LOG_DEBUG : is_quiet ? LOG_WARN : LOG_INFO;
     return code;
@@ -110,7 +108,7 @@ static int check_needed(const struct agent_options *o, struct err *err)
 
 int agent_options_read(struct arena *a, int argc, char **argv, struct agent_options *ret, struct err *err)
 {
-    struct agent_options o = {.account_namespace = S(FLEET_ACCOUNT_NAMESPACE), .eviction_ns = 3600 * SECOND};
+    struct agent_options o = {.account_namespace = S(FLEET_ACCOUNT_NAMESPACE), .eviction_ns = 3600 * NS_PER_S};
     struct given given = {0};
     int code = read_flags(a, argc, argv, &o, &given, err);
     if (code == 0 && !o.has_works && !o.has_accounts)

@@ -152,9 +152,9 @@ enum http_fill api_fill_in_turn(struct api_request *r, struct http_source source
         flow_later(&r->flow);
         return HTTP_WAIT;
     }
-    int64_t before = clock->mono_ns(clock->ctx);
+    int64_t before = clock_mono_ns(clock);
     enum http_fill fill = source.fill(source.ctx, r->x, out, room);
-    flow_charge(&r->flow, clock->mono_ns(clock->ctx) - before);
+    flow_charge(&r->flow, clock_mono_ns(clock) - before);
     return fill;
 }
 

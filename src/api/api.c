@@ -226,9 +226,7 @@ static void seeded(struct api *api, const struct err *err)
 int api_open(const struct api_options *options, void (*ready)(void *ctx, const struct err *err), void *ctx,
              struct api **ret, struct err *err)
 {
-    struct server *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct server *s = xcalloc(1, sizeof *s);
     s->api.options = *options;
     s->wake.fn = serve_wake;
     s->ready = ready;

@@ -206,7 +206,7 @@ int config_load(struct api *api, struct err *err)
     t->crds = api_table(api, crd_kind());
     int code = load_table(api, t->crds, load_crd, err);
     const uint32_t rbac[] = {t->roles, t->cluster_roles, t->role_bindings, t->cluster_role_bindings};
-    for (size_t i = 0; code == 0 && i < sizeof rbac / sizeof *rbac; i++)
+    for (size_t i = 0; code == 0 && i < COUNT(rbac); i++)
         code = load_table(api, rbac[i], load_rbac, err);
     if (code == 0) /* a crash may have come between a role and the aggregates that select it */
         settle_roles(api);

@@ -330,9 +330,7 @@ static str served_version(const struct json *crd)
 
 static struct unsettled *add(struct crds *c, const struct json *crd)
 {
-    struct unsettled *u = calloc(1, sizeof *u);
-    if (!u)
-        abort();
+    struct unsettled *u = xcalloc(1, sizeof *u);
     const struct json *spec = json_get(crd, S("spec"));
     struct arena *a = &u->arena;
     u->crds = c;
@@ -415,9 +413,7 @@ void crds_object_deleted(struct crds *c, uint32_t table)
 
 struct crds *crds_new(struct api *api)
 {
-    struct crds *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
+    struct crds *c = xcalloc(1, sizeof *c);
     c->api = api;
     return c;
 }

@@ -35,9 +35,7 @@ static void forget(struct discovery *d)
 
 struct discovery *discovery_new(struct api *api)
 {
-    struct discovery *d = calloc(1, sizeof *d);
-    if (!d)
-        abort();
+    struct discovery *d = xcalloc(1, sizeof *d);
     d->api = api;
     return d;
 }
@@ -120,7 +118,7 @@ static void answer_aggregated(struct api_request *r, bool is_core)
         {S("Vary"), S("Accept")},
         {S("Content-Type"), type},
     };
-    size_t n = sizeof headers / sizeof headers[0];
+    size_t n = COUNT(headers);
     if (str_eq(http_header(r->x, S("if-none-match")), doc->etag))
         api_answer_with(r, 304, (struct http_headers){headers, n - 1}, (str){0});
     else

@@ -43,7 +43,7 @@ static void add_verbs(struct buf *b, const struct kind *k, unsigned verbs)
     const unsigned *order = k->flags & KIND_CUSTOM ? verbs_of_custom : verbs_by_name;
     size_t told = 0;
     add_lit(b, ",\"verbs\":[");
-    for (size_t i = 0; i < sizeof verbs_by_name / sizeof verbs_by_name[0]; i++) {
+    for (size_t i = 0; i < COUNT(verbs_by_name); i++) {
         if (!(verbs & order[i]))
             continue;
         if (told++)

@@ -136,9 +136,7 @@ static struct flow *flow_ref(struct flows *f, str user)
 {
     struct flow *flow = f->last && str_eq(f->last->user, user) ? f->last : map_get(&f->users, user);
     if (!flow) {
-        flow = calloc(1, sizeof *flow + user.n);
-        if (!flow)
-            abort();
+        flow = xcalloc(1, sizeof *flow + user.n);
         if (user.n)
             memcpy(flow->bytes, user.p, user.n);
         flow->flows = f;
@@ -174,7 +172,7 @@ static void flow_unref(struct flows *f, struct flow *flow)
 
 static int64_t time_now(const struct flows *f)
 {
-    return f->options.clock.mono_ns(f->options.clock.ctx);
+    return clock_mono_ns(&f->options.clock);
 }
 
 /* Of this turn, by all users and by one. */
@@ -430,9 +428,7 @@ void flow_end(struct flow_entry *e)
 
 struct flows *flows_new(const struct flows_options *options)
 {
-    struct flows *f = calloc(1, sizeof *f);
-    if (f == NULL)
-        abort();
+    struct flows *f = xcalloc(1, sizeof *f);
     f->options = *options;
     if (f->options.seats[FLOW_READ] == 0)
         f->options.seats[FLOW_READ] = SEATS_READ;

@@ -54,14 +54,14 @@ static const struct check checks[] = {
     {"shutdown", READYZ, check_shutdown},
 };
 
-enum { N_CHECKS = sizeof checks / sizeof checks[0] };
+enum { N_CHECKS = COUNT(checks) };
 
 static const struct {
     const char *path;
     unsigned of;
 } roots[] = {{"/healthz", HEALTHZ}, {"/livez", LIVEZ}, {"/readyz", READYZ}};
 
-enum { N_ROOTS = sizeof roots / sizeof roots[0] };
+enum { N_ROOTS = COUNT(roots) };
 
 static bool is_excluded(const struct api_request *r, const char *name)
 {
@@ -216,7 +216,7 @@ static void answer_paths(struct api_request *r)
                                         "/version"};
     struct arena *a = r->arena;
     paths all = {0};
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+    for (size_t i = 0; i < COUNT(fixed); i++)
         *vec_push(a, &all) = str_of(fixed[i]);
     for (size_t i = 0; i < N_ROOTS; i++) {
         *vec_push(a, &all) = str_of(roots[i].path);

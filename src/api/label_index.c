@@ -20,8 +20,8 @@ enum {
     MEMO_SETS = 256,     /* whose result a walk remembers */
     PLAIN_MAX = 20000,   /* tables with more objects get no index for lists without a selector */
 };
-#define UNUSED_NS (600 * INT64_C(1000000000))
-#define PLAIN_NS (60 * INT64_C(1000000000)) /* between two lists without a selector: the second one makes the index */
+#define UNUSED_NS (600 * NS_PER_S)
+#define PLAIN_NS (60 * NS_PER_S) /* between two lists without a selector: the second one makes the index */
 
 struct label_set {
     size_t refs;
@@ -113,7 +113,7 @@ static void *must_alloc(void *p)
 static int64_t now_of(const struct label_index *ix)
 {
     const struct clock *clock = &ix->api->options.clock;
-    return clock->mono_ns(clock->ctx);
+    return clock_mono_ns(clock);
 }
 
 static void count_bytes(struct table *t, ptrdiff_t n)

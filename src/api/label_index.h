@@ -20,7 +20,7 @@ enum {
     LABEL_TEXTS_MAX = 8 << 20,  /* bytes */
     LABEL_TEXT_MAX = 64 << 10,  /* bytes of one block */
 };
-#define LABEL_TEXTS_NS (10 * INT64_C(1000000000))
+#define LABEL_TEXTS_NS (10 * NS_PER_S)
 
 struct label_index *label_index_new(struct api *api);
 void label_index_free(struct label_index *ix);

@@ -170,9 +170,7 @@ static bool is_yaml_table(const struct list *l)
 
 struct list *list_new(const struct list_args *args)
 {
-    struct list *l = calloc(1, sizeof *l);
-    if (l == NULL)
-        abort();
+    struct list *l = xcalloc(1, sizeof *l);
     bool selects_all = read_options_select_all(&args->options);
     l->args = *args;
     l->api = args->view.api;
@@ -460,7 +458,7 @@ static int add_item(struct list *l, struct buf *b, const struct store_item *item
         return view_text(&l->args.view, &l->scratch, item, is_bare, b, err);
     }
     struct json tree;
-    int code = view_tree(&l->args.view, &l->scratch, item, clock->wall_ns(clock->ctx) / 1000000000, &tree, err);
+    int code = view_tree(&l->args.view, &l->scratch, item, clock_seconds(clock), &tree, err);
     if (code < 0)
         return code;
     if (is_bare) {

@@ -172,9 +172,7 @@ static struct http_headers make_headers(struct arena *a, const struct loopback_c
 
 struct loopback *loopback_start(struct api *api, const struct loopback_call *call)
 {
-    struct loopback *l = calloc(1, sizeof *l);
-    if (!l)
-        abort();
+    struct loopback *l = xcalloc(1, sizeof *l);
     struct arena *a = &l->x.arena;
     l->call = *call;
     l->api = api;

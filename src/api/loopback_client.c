@@ -109,9 +109,7 @@ static void on_done(void *ctx, int status, struct http_headers headers, str body
 static struct transport_call *start(struct transport *t, const struct client_request *request,
                                     const struct client_listener *listener, void *ctx)
 {
-    struct transport_call *call = calloc(1, sizeof *call);
-    if (call == NULL)
-        abort();
+    struct transport_call *call = xcalloc(1, sizeof *call);
     struct loopback_transport *lt = (struct loopback_transport *)t;
     call->transport = lt;
     call->listener = *listener;
@@ -181,9 +179,7 @@ void loopback_client_detach(struct api *api)
 struct transport *loopback_client_new(struct api *api, const struct loopback_client_options *options)
 {
     static const struct transport_ops ops = {start, cancel, free_transport};
-    struct loopback_transport *lt = calloc(1, sizeof *lt);
-    if (lt == NULL)
-        abort();
+    struct loopback_transport *lt = xcalloc(1, sizeof *lt);
     lt->base.ops = &ops;
     lt->loop = api->options.loop;
     lt->api = api;
@@ -204,7 +200,7 @@ struct transport *loopback_client_new_account(struct api *api, str namespace, st
                           S("system:authenticated")};
     struct loopback_client_options options = {
         .who = {.user = str_fmt(&a, "system:serviceaccount:%.*s:%.*s", STR(namespace), STR(name)),
-                .groups = {groups, sizeof groups / sizeof *groups}},
+                .groups = {groups, COUNT(groups)}},
         .user_agent = name,
     };
     return loopback_client_new(api, &options);

@@ -21,7 +21,7 @@ enum {
 static const double bounds[] = {0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1,  1.25, 1.5, 2,
                                 3,     4,     5,    6,   8,   10,  15,  20,  30, 45,   60};
 
-enum { N_BOUNDS = sizeof bounds / sizeof bounds[0] };
+enum { N_BOUNDS = COUNT(bounds) };
 
 struct code_count {
     int code;
@@ -56,10 +56,8 @@ static struct series *series_new(struct metrics *m, str labels)
 
 struct metrics *metrics_new(void)
 {
-    struct metrics *m = calloc(1, sizeof *m);
-    if (!m)
-        abort();
-    m->started = clock_system.wall_ns(clock_system.ctx) / 1000000000;
+    struct metrics *m = xcalloc(1, sizeof *m);
+    m->started = clock_seconds(&clock_system);
     m->others = series_new(m, S("group=\"\",resource=\"\",scope=\"\",subresource=\"\",verb=\"other\",version=\"\""));
     return m;
 }
@@ -102,7 +100,7 @@ static const char *path_label(str path)
 {
     static const char *const known[] = {"/apis",    "/api",     "/healthz", "/livez",
                                         "/metrics", "/openapi", "/readyz",  "/version"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (str_has_prefix(path, str_of(known[i])))
             return known[i];
     return "";

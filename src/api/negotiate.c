@@ -160,7 +160,7 @@ static bool router_takes(str header)
         str one, type, params;
         str_cut(header, ',', &one, &header);
         str_cut(one, ';', &type, &params);
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (size_t i = 0; i < COUNT(known); i++)
             if (str_eq(str_trim(type), str_of(known[i])))
                 return true;
     }

@@ -39,9 +39,7 @@ static void forget(struct openapi *o)
 
 struct openapi *openapi_new(struct api *api)
 {
-    struct openapi *o = calloc(1, sizeof *o);
-    if (!o)
-        abort();
+    struct openapi *o = xcalloc(1, sizeof *o);
     o->api = api;
     return o;
 }
@@ -217,7 +215,7 @@ static void index_make(struct openapi *o)
 static void answer_document(struct api_request *r, const struct document *d)
 {
     str wanted = query_get(&r->query, S("hash")), etag = str_fmt(r->arena, "\"%.*s\"", STR(d->hash));
-    int64_t now = r->api->options.clock.wall_ns(r->api->options.clock.ctx) / 1000000000;
+    int64_t now = clock_seconds(&r->api->options.clock);
     struct http_header headers[6] = {{S("ETag"), etag}, {S("Vary"), S("Accept")}};
     size_t n = 2;
     if (wanted.n && !str_eq(wanted, d->hash)) {

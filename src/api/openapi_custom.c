@@ -93,7 +93,7 @@ void openapi_add_list(struct buf *b, const struct kind *k)
 static bool is_left_out(str keyword)
 {
     static const char *const names[] = {"$schema", "definitions", "dependencies", "example", "externalDocs", "id"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (str_eq(keyword, str_of(names[i])))
             return true;
     return false;

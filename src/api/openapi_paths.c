@@ -37,7 +37,7 @@ static const struct operation operations[] = {
     {VERB_PATCH, ON_OBJECT, "patch", "patch", "patch", "", PATCH, OBJECT, WRITE_PARAMETERS " ?force", "200 201"},
 };
 
-enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
+enum { N_OPERATIONS = COUNT(operations) };
 
 /* Where requests go, and what they are about there. */
 struct place {
@@ -54,8 +54,8 @@ static void add_identifier(struct buf *b, str s, bool capital)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        bool is_small = c >= 'a' && c <= 'z', is_letter = is_small || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!is_letter && !(i > 0 && c >= '0' && c <= '9')) {
+        bool is_small = c >= 'a' && c <= 'z', is_letter = is_small || char_is_upper(c) || c == '_';
+        if (!is_letter && !(i > 0 && char_is_digit(c))) {
             capital = true;
             continue;
         }

@@ -169,7 +169,7 @@ static const struct keyword {
 
 static const struct keyword *keyword_find(str name)
 {
-    for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
+    for (size_t i = 0; i < COUNT(keywords); i++)
         if (str_eq(name, str_of(keywords[i].name)))
             return &keywords[i];
     return NULL;

@@ -47,7 +47,7 @@ static const struct {
     [PATCH] = {META ".Patch", "{\"description\":\"A patch of the type that Content-Type says.\",\"type\":\"object\"}"},
 };
 
-enum { N_SPECIALS = sizeof specials / sizeof specials[0] };
+enum { N_SPECIALS = COUNT(specials) };
 
 /* The special type of a field, or -1. What any JSON is called depends on where it stands. */
 static int special_of(const struct shape *s, const struct shape_field *f)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/openapi_text.h"
+#include "base/str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -375,7 +376,7 @@ const struct openapi_text openapi_texts[] = {
     {"VolumeMount.mountPropagation", NULL, "Bidirectional,HostToContainer,None"},
 };
 /* clang-format on */
-const size_t openapi_texts_n = sizeof openapi_texts / sizeof openapi_texts[0];
+const size_t openapi_texts_n = COUNT(openapi_texts);
 
 /* A name in two parts, as the table has it in one. */
 struct name {

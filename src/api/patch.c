@@ -63,7 +63,7 @@ static const char *const operation_fields[] = {"op", "path", "from", "value"};
 
 static bool is_operation_field(str key)
 {
-    for (size_t i = 0; i < sizeof operation_fields / sizeof *operation_fields; i++)
+    for (size_t i = 0; i < COUNT(operation_fields); i++)
         if (str_eq(key, str_of(operation_fields[i])))
             return true;
     return false;

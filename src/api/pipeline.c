@@ -27,7 +27,7 @@ enum {
 
 static int64_t mono(const struct api *api)
 {
-    return api->options.clock.mono_ns(api->options.clock.ctx);
+    return clock_mono_ns(&api->options.clock);
 }
 
 static bool is_anonymous(const struct api_request *r)
@@ -445,7 +445,7 @@ static const struct stage {
 
 static bool run_stages(struct api_request *r, unsigned when)
 {
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+    for (size_t i = 0; i < COUNT(stages); i++) {
         if ((stages[i].when & when) && !stages[i].run(r))
             return false;
     }
@@ -503,9 +503,7 @@ static void wait_for_turn(struct api_request *r)
 
 static struct api_request *begin(struct api *api, struct http_exchange *x)
 {
-    struct api_request *r = calloc(1, sizeof *r);
-    if (!r)
-        abort();
+    struct api_request *r = xcalloc(1, sizeof *r);
     r->api = api;
     r->x = x;
     r->arena = &x->arena;

@@ -7,7 +7,7 @@ enum { OPTIONS_MAX = 1000 };
 
 static int hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (char_is_digit(c))
         return c - '0';
     c = (char)(c | 0x20);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -40,8 +40,7 @@ void percent_encode(struct buf *b, str s)
     static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                        c == '.' || c == '_' || c == '~';
+        bool is_plain = char_is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
         if (is_plain) {
             buf_add_char(b, (char)c);
         } else {
@@ -106,7 +105,7 @@ bool query_true(const struct query *q, str name)
 {
     static const char *const words[] = {"1", "t", "T", "TRUE", "true", "True"};
     str value = query_get(q, name);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (str_eq(value, str_of(words[i])))
             return true;
     return false;
@@ -122,7 +121,7 @@ static double unit_ns(str unit)
         double ns;
     } units[] = {{"ns", 1},   {"us", 1e3}, {"\u00b5s", 1e3}, {"\u03bcs", 1e3},
                  {"ms", 1e6}, {"s", 1e9},  {"m", 60e9},      {"h", 3600e9}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < COUNT(units); i++)
         if (str_eq(unit, str_of(units[i].name)))
             return units[i].ns;
     return 0;
@@ -131,7 +130,7 @@ static double unit_ns(str unit)
 static size_t digits(str s, double *value)
 {
     size_t n = 0;
-    for (; n < s.n && s.p[n] >= '0' && s.p[n] <= '9'; n++)
+    for (; n < s.n && char_is_digit(s.p[n]); n++)
         *value = *value * 10 + (s.p[n] - '0');
     return n;
 }

@@ -13,7 +13,7 @@
 static int64_t now_seconds(const struct write *w)
 {
     const struct clock *clock = &w->api->options.clock;
-    return clock->wall_ns(clock->ctx) / 1000000000;
+    return clock_seconds(clock);
 }
 
 enum write_step review_self(struct write *w)

@@ -81,7 +81,7 @@ static enum write_step build(struct write *w)
     if (meta_place(&w->work, &place, &w->next, &err) < 0)
         return write_failed(w, &err);
     write_track(w);
-    for (size_t i = 0; i < sizeof reviews / sizeof reviews[0]; i++) {
+    for (size_t i = 0; i < COUNT(reviews); i++) {
         if (strcmp(reviews[i].plural, w->kind->plural) == 0)
             return reviews[i].answer(w);
     }

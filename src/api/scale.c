@@ -115,7 +115,7 @@ static struct json scale_of(struct arena *a, const struct kind *kind, const stru
     static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"};
     const struct kind_scale *paths = paths_of(kind);
     struct json meta = json_obj(), spec = json_obj(), status = json_obj(), scale = json_obj();
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+    for (size_t i = 0; i < COUNT(kept); i++) {
         const struct json *v = json_get(object_meta(object), str_of(kept[i]));
         if (!json_is_null(v))
             json_add(a, &meta, str_of(kept[i]), *v);

@@ -17,7 +17,7 @@ enum {
     MAX_BYTES = 16 * 1024 * 1024, /* of compiled schemas; past it those go that nobody used lately */
     VERSIONS = 8,                 /* room of a CRD for a start */
 };
-static const int64_t keep_ns = 10 * INT64_C(1000000000); /* longer than any request works on what it borrowed */
+static const int64_t keep_ns = 10 * NS_PER_S; /* longer than any request works on what it borrowed */
 
 struct version {
     char *name;
@@ -44,9 +44,7 @@ struct schemas {
 
 struct schemas *schemas_new(struct api *api)
 {
-    struct schemas *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct schemas *s = xcalloc(1, sizeof *s);
     s->api = api;
     s->kind = kind_builtin_by_path(S("apiextensions.k8s.io"), S("v1"), S("customresourcedefinitions"));
     return s;
@@ -136,16 +134,14 @@ static struct crd *find_or_add(struct schemas *s, const struct kind *kind, struc
         }
         int64_t generation = 0;
         json_to_int(json_get(&meta, S("generation")), &generation);
-        c = calloc(1, sizeof *c);
-        if (!c)
-            abort();
+        c = xcalloc(1, sizeof *c);
         c->schemas = s;
         c->refs = 1;
         c->name = copy(name);
         c->generation = (uint32_t)generation;
         map_set(&s->by_name, str_of(c->name), c);
     }
-    c->used = clock->mono_ns(clock->ctx);
+    c->used = clock_mono_ns(clock);
     return c;
 }
 
@@ -179,9 +175,7 @@ static const struct json *find_schema(const struct json *crd, const struct kind 
 static struct schema *add_version(struct crd *c, const struct kind *kind, struct schema *schema)
 {
     if (c->n % VERSIONS == 0) {
-        c->versions = realloc(c->versions, (c->n + VERSIONS) * sizeof *c->versions);
-        if (!c->versions)
-            abort();
+        c->versions = xrealloc(c->versions, (c->n + VERSIONS) * sizeof *c->versions);
     }
     c->versions[c->n] = (struct version){copy(str_of(kind->version)), schema, schema ? schema_footprint(schema) : 0};
     c->schemas->bytes += c->versions[c->n].bytes;

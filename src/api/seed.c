@@ -116,7 +116,7 @@ static bool is_namespace(const struct json *object)
 static void seed_namespaces(struct seed *s)
 {
     static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         struct arena scratch ARENA_SCOPE = {0};
         str name = str_of(names[i]);
         if (exists(s->api, S("namespaces"), (str){0}, name))
@@ -146,7 +146,7 @@ static void seed_priorities(struct seed *s)
          2000000000},
     };
     const struct kind *kind = kind_builtin_by_path(S("scheduling.k8s.io"), S("v1"), S("priorityclasses"));
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+    for (size_t i = 0; i < COUNT(classes); i++) {
         struct arena scratch ARENA_SCOPE = {0};
         struct store_item item;
         str name = str_of(classes[i].name);
@@ -326,9 +326,7 @@ static void begin(struct loop_work *w)
 /* Begins in the next turn of the loop, so that the caller has its api before anything is called back. */
 struct seed *seed_start(struct api *api, void (*done)(struct api *api, const struct err *err))
 {
-    struct seed *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct seed *s = xcalloc(1, sizeof *s);
     *s = (struct seed){.start = {.fn = begin}, .api = api, .done = done, .waiting = 1, .next = seed_roles};
     loop_defer(api->options.loop, &s->start);
     return s;

@@ -41,9 +41,7 @@ static struct task *task_of(struct api_request *r)
 {
     if (r->task)
         return r->task;
-    struct task *t = calloc(1, sizeof *t);
-    if (!t)
-        abort();
+    struct task *t = xcalloc(1, sizeof *t);
     t->tasks = r->api->tasks;
     t->r = r;
     t->end = &t->first;
@@ -221,9 +219,7 @@ bool task_keep(struct tasks *s, void *p, void (*release)(void *p))
     for (size_t i = 0; i < t->n_kept; i++)
         if (t->kept[i].p == p)
             return false;
-    t->kept = realloc(t->kept, (t->n_kept + 1) * sizeof *t->kept);
-    if (!t->kept)
-        abort();
+    t->kept = xrealloc(t->kept, (t->n_kept + 1) * sizeof *t->kept);
     t->kept[t->n_kept++] = (struct kept){p, release};
     return true;
 }
@@ -232,9 +228,7 @@ bool task_keep(struct tasks *s, void *p, void (*release)(void *p))
 
 struct tasks *tasks_new(void)
 {
-    struct tasks *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct tasks *s = xcalloc(1, sizeof *s);
     return s;
 }
 

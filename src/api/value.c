@@ -28,7 +28,7 @@ static const char *const metadata_order[] = {
     "labels",        "annotations",       "ownerReferences",   "finalizers",
     "managedFields",
 };
-enum { METADATA_ROWS = sizeof metadata_order / sizeof *metadata_order, REVISION_ROW = 5, LABELS_ROW = 9 };
+enum { METADATA_ROWS = COUNT(metadata_order), REVISION_ROW = 5, LABELS_ROW = 9 };
 
 static bool is_ordered(str key)
 {

@@ -103,7 +103,7 @@ static struct json row(const struct view *v, struct arena *a, const struct json 
 static int64_t now_of(const struct view *v)
 {
     const struct clock *clock = &v->api->options.clock;
-    return clock->wall_ns(clock->ctx) / 1000000000;
+    return clock_seconds(clock);
 }
 
 int view_tree(const struct view *v, struct arena *a, const struct store_item *item, int64_t now, struct json *ret,

@@ -11,9 +11,8 @@
 
 enum { LOOKS_PER_FILL = 2000 }; /* objects or changes looked at before others have their turn */
 
-static const int64_t second = 1000000000;
-static const int64_t bookmark_every = 60 * INT64_C(1000000000);
-static const int64_t bookmark_before_end = 2 * INT64_C(1000000000);
+static const int64_t bookmark_every = 60 * NS_PER_S;
+static const int64_t bookmark_before_end = 2 * NS_PER_S;
 static const int32_t timeout_least = 1800; /* seconds; with none asked for: up to twice that */
 
 /* ---- Reading by itself. ---- */
@@ -338,9 +337,7 @@ static void begin_initial(struct watch *w, const struct start *s)
 
 static struct watch *watch_new(struct api_request *r, const struct start *s)
 {
-    struct watch *w = calloc(1, sizeof *w);
-    if (!w)
-        abort();
+    struct watch *w = xcalloc(1, sizeof *w);
     int64_t now = loop_now(r->api->options.loop);
     w->r = r;
     w->view = watch_view_ref(r->api->watches, &s->view);
@@ -434,7 +431,7 @@ static bool read_timeout(struct api_request *r, struct start *s)
     int64_t seconds = o->timeout_seconds;
     if (seconds == 0)
         seconds = timeout_least + random_below(&r->api->options.random, (uint32_t)timeout_least);
-    s->timeout_ns = (seconds > 1000000000 ? 1000000000 : seconds) * second;
+    s->timeout_ns = (seconds > 1000000000 ? 1000000000 : seconds) * NS_PER_S;
     return true;
 }
 

@@ -93,9 +93,7 @@ struct read_options *watch_filter_new(const struct read_options *o)
     struct packer p = {0};
     struct read_options measured;
     pack(&p, o, &measured);
-    char *block = malloc(p.arrays + p.texts + 1);
-    if (!block)
-        abort();
+    char *block = xmalloc(p.arrays + p.texts + 1);
     p = (struct packer){.block = block, .texts_at = p.arrays};
     struct read_options *copy = (struct read_options *)block;
     pack(&p, o, copy);

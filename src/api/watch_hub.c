@@ -82,9 +82,7 @@ static void deliver_slice(struct loop_work *work)
 
 struct watch_hub *watch_hub_new(struct api *api)
 {
-    struct watch_hub *hub = calloc(1, sizeof *hub);
-    if (!hub)
-        abort();
+    struct watch_hub *hub = xcalloc(1, sizeof *hub);
     hub->api = api;
     hub->delivery.fn = deliver_slice;
     hub->due_end = &hub->due;
@@ -136,9 +134,7 @@ struct watch_view *watch_view_ref(struct watch_hub *hub, const struct view *view
     key.version = (uint32_t)view->group_version.n;
     struct view_entry *e = map_get(&hub->views, key_of_view(&key));
     if (!e) {
-        e = calloc(1, sizeof *e);
-        if (!e)
-            abort();
+        e = xcalloc(1, sizeof *e);
         e->view.view = *view;
         e->view.number = ++hub->views_made;
         memcpy(&e->key, &key, sizeof key);
@@ -172,9 +168,7 @@ static void format_key(struct buf *b, uint32_t table, bool all_namespaces, str n
 
 static struct watch_group *group_new(struct watch_hub *hub, str key, uint32_t table, const struct read_options *o)
 {
-    struct watch_group *g = calloc(1, sizeof *g + key.n);
-    if (!g)
-        abort();
+    struct watch_group *g = xcalloc(1, sizeof *g + key.n);
     memcpy(g->bytes_of_key, key.p, key.n);
     g->key = (str){g->bytes_of_key, key.n};
     g->table = table;
@@ -277,7 +271,7 @@ void watch_await(struct watch_hub *hub, struct watch_await *w, rev wanted, void 
     if (w->next)
         w->next->back = &w->next;
     hub->awaits = w;
-    loop_timer_set(hub->api->options.loop, &w->timer, WATCH_AWAIT_SECONDS * INT64_C(1000000000));
+    loop_timer_set(hub->api->options.loop, &w->timer, WATCH_AWAIT_SECONDS * NS_PER_S);
 }
 
 /* ---- The end. ---- */

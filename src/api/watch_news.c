@@ -35,9 +35,7 @@ static struct watch_text *text_new(struct watch_hub *hub, struct watch_news *n, 
 {
     while (hub->oldest && hub->text_bytes + bytes.n > WATCH_TEXTS_BYTES)
         text_free(hub, hub->oldest);
-    struct watch_text *t = malloc(sizeof *t + bytes.n);
-    if (!t)
-        abort();
+    struct watch_text *t = xmalloc(sizeof *t + bytes.n);
     *t = (struct watch_text){.news = n, .next = n->texts, .older = hub->newest, .n = bytes.n};
     if (bytes.n)
         memcpy(t->bytes, bytes.p, bytes.n);
@@ -106,9 +104,7 @@ static struct watch_change *read_change(struct watch_hub *hub, struct watch_news
 
 static struct watch_news *news_new(void)
 {
-    struct watch_news *n = calloc(1, sizeof *n);
-    if (!n)
-        abort();
+    struct watch_news *n = xcalloc(1, sizeof *n);
     return n;
 }
 

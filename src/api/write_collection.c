@@ -362,9 +362,7 @@ void write_delete_collection(struct api_request *r)
         write_refuse(w, w->status);
         return;
     }
-    struct collection *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
+    struct collection *c = xcalloc(1, sizeof *c);
     c->w = w;
     c->step.fn = run_fill;
     c->options = options;

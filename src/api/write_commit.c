@@ -14,7 +14,7 @@ enum {
     CLEANUP_LIST = 64,        /* finalizers or owners that are compared */
     MAX_AT_ONCE = 16 * 1024,  /* bytes of an object that is answered without a task */
 };
-static const int64_t patience_ns = 34 * INT64_C(1000000000); /* with an object that changes all the time */
+static const int64_t patience_ns = 34 * NS_PER_S; /* with an object that changes all the time */
 
 bool write_begin(struct api_request *r, write_build *build, struct write **ret)
 {
@@ -237,7 +237,7 @@ static void set_revision(struct write *w, rev revision)
 static bool has_patience(struct write *w)
 {
     const struct clock *clock = &w->api->options.clock;
-    return clock->mono_ns(clock->ctx) - w->r->started < patience_ns;
+    return clock_mono_ns(clock) - w->r->started < patience_ns;
 }
 
 /* What exactly is wrong with the disk, and where it is, is for the log: clients may be anybody. */

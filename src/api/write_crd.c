@@ -75,7 +75,7 @@ static void note_names(struct write *w)
     const struct json *shorts = json_get(names, S("shortNames"));
     w->crd_group = str_dup(w->r->arena, json_text(json_dig(&w->next, "spec.group")));
     w->crd_names.n = 0;
-    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+    for (size_t i = 0; i < COUNT(single); i++)
         add_name(w, json_get(names, str_of(single[i])));
     json_each_item(shorts, name) add_name(w, name);
     if (w->crd_names.n)

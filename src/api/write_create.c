@@ -9,7 +9,7 @@ static void wipe(struct write *w)
     static const char *const fields[] = {"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp",
                                          "selfLink", "uid"};
     struct json *meta = meta_of(&w->work, &w->next);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; i < COUNT(fields); i++)
         json_remove(meta, str_of(fields[i]));
 }
 

@@ -24,7 +24,7 @@ static const str status = S_INIT("status");
 
 static void set_reset(const struct write *w, struct managed_write *m)
 {
-    for (size_t i = 0; i < sizeof resets / sizeof *resets; i++) {
+    for (size_t i = 0; i < COUNT(resets); i++) {
         if (strcmp(w->kind->plural, resets[i].plural) != 0 || !str_eq(w->subresource, str_of(resets[i].subresource)) ||
             (w->kind->flags & KIND_CUSTOM))
             continue;

@@ -27,9 +27,7 @@ struct authn {
 
 struct authn *authn_new(const struct authn_options *options)
 {
-    struct authn *a = calloc(1, sizeof *a);
-    if (a == NULL)
-        abort();
+    struct authn *a = xcalloc(1, sizeof *a);
     a->options = *options;
     a->certificates = authn_cache_new();
     a->tokens = authn_cache_new();
@@ -47,7 +45,7 @@ void authn_free(struct authn *a)
 
 static int64_t now_seconds(const struct authn *a)
 {
-    return a->options.clock.wall_ns(a->options.clock.ctx) / 1000000000;
+    return clock_seconds(&a->options.clock);
 }
 
 /* ---- Identities. ---- */

@@ -19,9 +19,7 @@ struct authn_cache {
 
 struct authn_cache *authn_cache_new(void)
 {
-    struct authn_cache *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        abort();
+    struct authn_cache *c = xcalloc(1, sizeof *c);
     return c;
 }
 

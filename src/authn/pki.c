@@ -53,7 +53,7 @@ struct pki {
 
 static int64_t now_seconds(const struct pki *p)
 {
-    return p->clock.wall_ns(p->clock.ctx) / 1000000000;
+    return clock_seconds(&p->clock);
 }
 
 static const char *path_of(struct arena *a, const struct pki *p, const char *name)
@@ -263,7 +263,7 @@ static int check_fresh(struct pki *p, struct err *err)
         return code;
     if (old.n)
         found = old.p[0].p;
-    for (size_t i = 0; !found && i < sizeof others / sizeof others[0]; i++)
+    for (size_t i = 0; !found && i < COUNT(others); i++)
         if (pki_file_exists(path_of(&scratch, p, others[i])))
             found = others[i];
     if (!found)
@@ -363,7 +363,7 @@ static int open_token_keys(struct pki *p, struct err *err)
     str *pems = ARENA_ARRAY(&p->arena, str, names.n);
     if (code == 0)
         code = read_old_token_keys(p, names, keys, pems, err);
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         EVP_PKEY_free(keys[i]);
     p->old_token_keys = (struct strs){pems, names.n};
     return code;
@@ -400,7 +400,7 @@ static int open_all(struct pki *p, struct err *err)
 static struct strs all_hosts(struct arena *a, struct strs given)
 {
     VEC(str) hosts = {0};
-    for (size_t i = 0; i < sizeof own_hosts / sizeof own_hosts[0]; i++)
+    for (size_t i = 0; i < COUNT(own_hosts); i++)
         *vec_push(a, &hosts) = own_hosts[i];
     strs_each(given, it) * vec_push(a, &hosts) = str_dup(a, *it);
     return (struct strs){hosts.p, hosts.n};
@@ -408,9 +408,7 @@ static struct strs all_hosts(struct arena *a, struct strs given)
 
 int pki_open(const struct pki_options *options, struct pki **ret, struct err *err)
 {
-    struct pki *p = calloc(1, sizeof *p);
-    if (p == NULL)
-        abort();
+    struct pki *p = xcalloc(1, sizeof *p);
     p->clock = options->clock;
     p->fd = -1;
     p->dir = str_of(str_cstr(&p->arena, str_of(options->dir)));

@@ -88,8 +88,7 @@ static bool is_dns_name(str host)
 {
     for (size_t i = 0; i < host.n; i++) {
         char c = host.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-              c == '_'))
+        if (!(char_is_alnum(c) || c == '-' || c == '.' || c == '_'))
             return false;
     }
     return host.n > 0 && host.n <= 253;

@@ -75,9 +75,7 @@ static int add_key(struct token_signer *s, EVP_PKEY *key, struct err *err)
 
 int token_signer_new(str key_pem, str issuer, struct token_signer **ret, struct err *err)
 {
-    struct token_signer *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        abort();
+    struct token_signer *s = xcalloc(1, sizeof *s);
     s->issuer = str_dup(&s->arena, issuer);
     int code = add_key(s, pem_read_key(key_pem), err);
     if (code < 0)

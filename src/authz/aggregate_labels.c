@@ -11,9 +11,7 @@ enum { LISTS = 5, BUCKETS_MIN = 64 };
 
 static void *agg_resize(void *p, size_t size)
 {
-    void *grown = realloc(p, size ? size : 1);
-    if (grown == NULL)
-        abort();
+    void *grown = xrealloc(p, size ? size : 1);
     return grown;
 }
 

@@ -40,7 +40,7 @@ struct json bootstrap_rule(struct arena *a, str source)
         json_add(a, &rule, S("nonResourceURLs"), list_of(a, rest));
         return rule;
     }
-    enum { FIELDS = sizeof fields / sizeof *fields };
+    enum { FIELDS = COUNT(fields) };
     bool more = str_cut(source, ':', &verbs, &rest);
     json_add(a, &rule, S("verbs"), list_of(a, verbs));
     for (size_t i = 0; more; i++) {

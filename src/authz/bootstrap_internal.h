@@ -11,6 +11,8 @@
  * "ServiceAccount namespace/name". */
 #pragma once
 
+#include "base/str.h"
+
 #include <stddef.h>
 
 #define READ "get,list,watch"
@@ -34,7 +36,7 @@ struct bootstrap_binding {
     const char *role;      /* NULL: the one of the same name */
 };
 
-#define BOOTSTRAP_ROWS(table) (sizeof(table) / sizeof *(table))
+#define BOOTSTRAP_ROWS(table) (COUNT(table))
 
 extern const struct bootstrap_role bootstrap_cluster_roles[];
 extern const size_t bootstrap_cluster_roles_n;

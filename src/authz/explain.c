@@ -177,7 +177,7 @@ static str between(str name, str prefix)
 
 str explain_package(const struct authz_role *role)
 {
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    for (size_t i = 0; i < COUNT(marks); i++) {
         str text = str_of(marks[i].text);
         str package = marks[i].place == MARK_NAME ? between(role->name, text) : json_get_text(role->labels, text);
         if (package.n)

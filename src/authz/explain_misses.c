@@ -436,8 +436,7 @@ static void add_plainly(struct buf *b, str text)
 {
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                        c == ':' || c == '@' || c == '_';
+        bool is_plain = char_is_alnum(c) || c == '.' || c == ':' || c == '@' || c == '_';
         if (is_plain || (b->n && b->p[b->n - 1] != '-'))
             buf_add_char(b, is_plain ? c : '-');
     }

@@ -330,9 +330,7 @@ static bool is_namespaced(enum authz_kind kind)
 
 static struct authz_index *new_index(bool only_grows)
 {
-    struct authz_index *ix = calloc(1, sizeof *ix);
-    if (ix == NULL)
-        abort();
+    struct authz_index *ix = xcalloc(1, sizeof *ix);
     ix->only_grows = only_grows;
     ix->cluster = index_ref_scope(ix, (str){0});
     return ix;
@@ -642,7 +640,7 @@ void authz_index_free(struct authz_index *ix)
     if (!ix->only_grows)
         free_links(ix);
     struct table *tables[] = {&ix->bindings, &ix->holders, &ix->subjects, &ix->places, &ix->scopes};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; i < COUNT(tables); i++) {
         if (!ix->only_grows)
             free_nodes(tables[i]);
         table_done(tables[i]);

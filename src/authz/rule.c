@@ -479,7 +479,7 @@ struct rules rules_normal(struct arena *a, struct rules rules)
     size_t n = split(a, rules, p), before = n + 1;
     for (int round = 0; round < ROUNDS && n < before; round++) {
         before = n;
-        for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        for (size_t i = 0; i < COUNT(order); i++)
             n = merge(a, p, n, order[i]);
     }
     int all = LISTS;

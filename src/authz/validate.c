@@ -268,7 +268,7 @@ static void validate_same_role(struct field_errors *errs, const struct json *obj
     struct buf shown = {.arena = errs->arena};
     bool same = true;
     buf_add_str(&shown, S("rbac.RoleRef{"));
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; i < COUNT(fields); i++) {
         str value = json_get_text(now, str_of(fields[i][0]));
         same = same && str_eq(value, json_get_text(was, str_of(fields[i][0])));
         buf_fmt(&shown, "%s%s:", i ? ", " : "", fields[i][1]);

@@ -14,6 +14,38 @@
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
+void *xmalloc(size_t size)
+{
+    void *p = malloc(size ? size : 1);
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+    void *p = calloc(n ? n : 1, size ? size : 1);
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+void *xrealloc(void *p, size_t size)
+{
+    void *grown = realloc(p, size ? size : 1);
+    if (grown == NULL)
+        abort();
+    return grown;
+}
+
+char *xstrdup(const char *s)
+{
+    char *p = strdup(s);
+    if (p == NULL)
+        abort();
+    return p;
+}
+
 /*  chunk → [header | used … at | free … end] → older chunk → …
  *  Chunk sizes double up to CHUNK_MAX; a larger request gets a chunk of its own size. */
 struct arena_chunk {
@@ -45,9 +77,7 @@ static void use_chunk(struct arena *a, struct arena_chunk *c)
 
 static void chunk_add_sized(struct arena *a, size_t size)
 {
-    struct arena_chunk *c = malloc(size);
-    if (c == NULL)
-        abort();
+    struct arena_chunk *c = xmalloc(size);
     c->older = a->chunk;
     c->size = size;
     use_chunk(a, c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: memory of one lifetime: many small allocations, dropped in one call.
+/* What: memory of one lifetime: many small allocations, dropped in one call; and the heap.
  * Owns: all blocks it hands out; nothing is freed singly.
  * Threads: one thread at a time.
  * Errors: none; running out of memory aborts. */
@@ -15,6 +15,12 @@
 #define BASE_ASAN 1
 #endif
 #endif
+
+/* The heap: as malloc, calloc, realloc and strdup, but running out of memory aborts. What they return is freed with free. */
+void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
+void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
+void *xrealloc(void *p, size_t size) __attribute__((returns_nonnull));
+char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 
 struct arena_chunk;
 

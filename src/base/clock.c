@@ -140,7 +140,7 @@ static bool take_decimals(str *s, uint32_t *nanos)
         return true;
     *s = str_from(*s, 1);
     uint32_t unit = 100000000, digits = 0;
-    for (; s->n && s->p[0] >= '0' && s->p[0] <= '9'; digits++) {
+    for (; s->n && char_is_digit(s->p[0]); digits++) {
         *nanos += (uint32_t)(s->p[0] - '0') * unit;
         unit /= 10;
         *s = str_from(*s, 1);

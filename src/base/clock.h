@@ -15,7 +15,26 @@ struct clock {
     void *ctx;
 };
 
+#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+
 extern const struct clock clock_system;
+
+static inline int64_t clock_wall_ns(const struct clock *c)
+{
+    return c->wall_ns(c->ctx);
+}
+
+static inline int64_t clock_mono_ns(const struct clock *c)
+{
+    return c->mono_ns(c->ctx);
+}
+
+/* Civil time in whole seconds. */
+static inline int64_t clock_seconds(const struct clock *c)
+{
+    return clock_wall_ns(c) / NS_PER_S;
+}
 
 struct clock_fake {
     int64_t wall, mono;
@@ -46,11 +65,11 @@ struct random_pool {
 struct random random_of_pool(struct random_pool *pool);
 
 /* Repeatable: the same seed gives the same bytes. */
-struct random_fake {
+struct random_seeded {
     uint64_t state;
 };
 
-struct random random_of_fake(struct random_fake *fake);
+struct random random_of_seed(struct random_seeded *state);
 
 uint64_t random_uint64(const struct random *r);
 /* Evenly from 0 to n-1; n > 0. */

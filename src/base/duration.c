@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/duration.h"
+#include "base/clock.h"
 
-#define MS INT64_C(1000000)
-#define SECOND (1000 * MS)
+#define SECOND (1000 * NS_PER_MS)
 
 bool duration_parse(str text, int64_t *ret_ns)
 {
     static const struct {
         str name;
         int64_t ns;
-    } units[] = {{S_INIT("ms"), MS}, {S_INIT("s"), SECOND}, {S_INIT("m"), 60 * SECOND}, {S_INIT("h"), 3600 * SECOND}};
-    enum { UNITS = sizeof units / sizeof *units };
+    } units[] = {
+        {S_INIT("ms"), NS_PER_MS}, {S_INIT("s"), SECOND}, {S_INIT("m"), 60 * SECOND}, {S_INIT("h"), 3600 * SECOND}};
+    enum { UNITS = COUNT(units) };
     int64_t sum = 0;
     if (text.n == 0)
         return false;
     while (text.n) {
         size_t digits = 0, u = 0;
         int64_t n;
-        while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9')
+        while (digits < text.n && char_is_digit(text.p[digits]))
             digits++;
         if (!str_to_int64(str_upto(text, digits), &n))
             return false;

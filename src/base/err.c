@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/err.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,5 +71,5 @@ const char *err_name(enum err_code code)
         "NoSpace",
     };
     size_t i = (size_t) - (long)code;
-    return i < sizeof names / sizeof *names ? names[i] : "Unknown";
+    return i < COUNT(names) ? names[i] : "Unknown";
 }

@@ -31,7 +31,7 @@ void log_write(const struct log *l, enum log_level level, const char *msg, const
         return;
     struct arena scratch ARENA_SCOPE = {0};
     struct buf b = {.arena = &scratch};
-    int64_t now = l->clock.wall_ns(l->clock.ctx);
+    int64_t now = clock_wall_ns(&l->clock);
     buf_add_str(&b, S("time="));
     time_format(&b, now / 1000000000, (uint32_t)(now % 1000000000), 3);
     buf_fmt(&b, " level=%s msg=", names[level]);
@@ -70,7 +70,7 @@ void log_write_limited(const struct log *l, struct log_limit *limit, enum log_le
         log_write(l, level, msg, fields, n);
         return;
     }
-    if (!limit_allows(limit, l->clock.mono_ns(l->clock.ctx))) {
+    if (!limit_allows(limit, clock_mono_ns(&l->clock))) {
         limit->suppressed++;
         return;
     }

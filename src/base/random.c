@@ -41,27 +41,27 @@ struct random random_of_pool(struct random_pool *pool)
 }
 
 /* SplitMix64. */
-static uint64_t next(struct random_fake *f)
+static uint64_t next_value(struct random_seeded *s)
 {
-    uint64_t z = f->state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = s->state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
 }
 
-static void fake_fill(void *ctx, void *p, size_t n)
+static void seeded_fill(void *ctx, void *p, size_t n)
 {
     for (size_t done = 0; done < n;) {
-        uint64_t v = next(ctx);
+        uint64_t v = next_value(ctx);
         size_t take = n - done < sizeof v ? n - done : sizeof v;
         memcpy((char *)p + done, &v, take);
         done += take;
     }
 }
 
-struct random random_of_fake(struct random_fake *fake)
+struct random random_of_seed(struct random_seeded *state)
 {
-    return (struct random){fake_fill, fake};
+    return (struct random){seeded_fill, state};
 }
 
 uint64_t random_uint64(const struct random *r)

@@ -138,7 +138,7 @@ static const uint32_t printable[][2] = {
 
 bool rune_is_print(uint32_t r)
 {
-    size_t low = 0, high = sizeof printable / sizeof *printable;
+    size_t low = 0, high = COUNT(printable);
     while (low < high) {
         size_t mid = low + (high - low) / 2;
         if (r > printable[mid][1])

@@ -5,7 +5,7 @@ static bool is_plain(str text)
 {
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool is_letter = char_is_alnum(c);
         if (!is_letter && (c == 0 || !strchr("_-./:=,@%+", c)))
             return false;
     }

@@ -4,12 +4,24 @@
 #include "base/arena.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 int str_cmp(str a, str b)
 {
     size_t n = a.n < b.n ? a.n : b.n;
     int c = n ? memcmp(a.p, b.p, n) : 0;
     return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+static int compare_str(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+void str_sort(str *list, size_t n)
+{
+    if (n > 1)
+        qsort(list, n, sizeof *list, compare_str);
 }
 
 bool str_has_prefix(str s, str prefix)
@@ -159,7 +171,7 @@ str str_lower(struct arena *a, str s)
 {
     char *p = arena_alloc(a, s.n + 1);
     for (size_t i = 0; i < s.n; i++)
-        p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + 32 : s.p[i]);
+        p[i] = (char)(char_is_upper(s.p[i]) ? s.p[i] + 32 : s.p[i]);
     return (str){p, s.n};
 }
 

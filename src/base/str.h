@@ -19,6 +19,9 @@ typedef struct {
     size_t n;
 } str;
 
+/* Number of elements of an array; not for pointers. */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 #define S(lit) ((str){"" lit, sizeof(lit) - 1})
 #define S_INIT(lit)             \
     {                           \
@@ -26,6 +29,32 @@ typedef struct {
     }
 /* For printf: "%.*s", STR(s). */
 #define STR(s) (int)(s).n, (s).n ? (s).p : ""
+
+/* ASCII only, whatever the locale. */
+static inline bool char_is_digit(uint32_t c)
+{
+    return c - '0' < 10;
+}
+
+static inline bool char_is_lower(uint32_t c)
+{
+    return c - 'a' < 26;
+}
+
+static inline bool char_is_upper(uint32_t c)
+{
+    return c - 'A' < 26;
+}
+
+static inline bool char_is_letter(uint32_t c)
+{
+    return char_is_lower(c) || char_is_upper(c);
+}
+
+static inline bool char_is_alnum(uint32_t c)
+{
+    return char_is_letter(c) || char_is_digit(c);
+}
 
 static inline str str_of(const char *cstr)
 {
@@ -49,6 +78,8 @@ static inline str str_upto(str s, size_t n)
 
 /* Byte order, as Go's and etcd's. */
 int str_cmp(str a, str b);
+/* In this order. */
+void str_sort(str *list, size_t n);
 bool str_has_prefix(str s, str prefix);
 bool str_has_suffix(str s, str suffix);
 /* Position of the first byte c, or -1. */

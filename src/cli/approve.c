@@ -32,7 +32,7 @@ static const struct approvable approvables[] = {
     INSTALL("stacks", "clusterstackinstalls", "ClusterStackInstall", false, "csi"),
     {CLIENT_RESOURCE(FLEET_PERMISSIONS), NULL, FLEET_ANNOTATION_APPROVED},
 };
-enum { APPROVABLES = sizeof approvables / sizeof *approvables };
+enum { APPROVABLES = COUNT(approvables) };
 
 struct found {
     const struct approvable *kind;
@@ -284,7 +284,7 @@ int cli_approve(int argc, char **argv)
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &p.output, .words = outputs},
     };
     struct flag_words words;
-    int code = command_start(&p.c, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&p.c, flags, COUNT(flags), argc, argv, &words);
     if (code == CLI_OK && !p.c.is_over) {
         p.output = p.output ? OUTPUT_NAME : OUTPUT_TABLE;
         code = run(&p, &words);

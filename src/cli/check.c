@@ -263,7 +263,7 @@ int cli_check(int argc, char **argv)
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &output, .words = formats},
         {.name = "ignore-unknown-kinds", .kind = FLAG_YES, .into = &ignores_unknown},
     };
-    int code = command_start(&c, own, sizeof own / sizeof *own, argc, argv, &words);
+    int code = command_start(&c, own, COUNT(own), argc, argv, &words);
     if (c.is_over)
         return command_end(&c, code);
     if (words.n == 0)

@@ -9,8 +9,7 @@
 
 #include <time.h>
 
-#define MS INT64_C(1000000)
-#define SECOND (1000 * MS)
+#define SECOND (1000 * NS_PER_MS)
 
 const struct client_resource cli_clusters_resource = CLIENT_RESOURCE(FLEET_CLUSTERS);
 const struct client_resource cli_clusters_works = CLIENT_RESOURCE(FLEET_WORKS);
@@ -29,13 +28,13 @@ void cli_clusters_need(struct clusters_command *c, const char *verb, const struc
 
 int64_t cli_clusters_deadline(const struct clusters_command *c)
 {
-    return clock_system.mono_ns(clock_system.ctx) + c->base.timeout_ns;
+    return clock_mono_ns(&clock_system) + c->base.timeout_ns;
 }
 
 bool cli_clusters_wait(int64_t deadline)
 {
-    static const struct timespec moment = {.tv_nsec = 100 * MS};
-    if (clock_system.mono_ns(clock_system.ctx) >= deadline)
+    static const struct timespec moment = {.tv_nsec = 100 * NS_PER_MS};
+    if (clock_mono_ns(&clock_system) >= deadline)
         return false;
     (void)nanosleep(&moment, NULL);
     return true;
@@ -150,7 +149,7 @@ int cli_clusters(int argc, char **argv)
         {.letter = 'o', .name = "output", .kind = FLAG_TEXT, .into = &given.output},
         {.name = "force", .kind = FLAG_YES, .into = &c.is_forced},
     };
-    int code = command_start(&c.base, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&c.base, flags, COUNT(flags), argc, argv, &words);
     int verb = c.base.is_over ? -1 : command_verb(&c.base, &words, names);
     if (!c.base.is_over)
         code = verb < 0 ? CLI_USAGE : understand(&c, &given, (enum verb)verb, &words);

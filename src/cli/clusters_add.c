@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define SECOND INT64_C(1000000000)
 #define ACCEPTED S("HubAcceptedManagedCluster")
 #define MANAGER S("reeve-clusters")
 
@@ -125,7 +124,7 @@ static int request_token(struct clusters_command *c, struct json *ret, struct er
 {
     struct json request = json_obj(), spec = json_obj();
     struct client_ref ref = token_of(c);
-    json_add(&c->base.arena, &spec, S("expirationSeconds"), json_int(c->lifetime_ns / SECOND));
+    json_add(&c->base.arena, &spec, S("expirationSeconds"), json_int(c->lifetime_ns / NS_PER_S));
     json_add(&c->base.arena, &request, S("apiVersion"), json_str(S("authentication.k8s.io/v1")));
     json_add(&c->base.arena, &request, S("kind"), json_str(S("TokenRequest")));
     json_add(&c->base.arena, &request, S("spec"), spec);

@@ -14,8 +14,6 @@
 
 #include <stdio.h>
 
-#define SECOND INT64_C(1000000000)
-
 static const struct client_resource leases = CLIENT_RESOURCE("coordination.k8s.io", "v1", "leases", "Lease", true);
 
 /* What stands in the namespace of one cluster. */
@@ -109,7 +107,7 @@ static void print_table(struct clusters_command *c, const struct json *items, st
     struct table t = {.arena = &c->base.arena,
                       .columns = COLUMNS + (is_wide ? WIDE : 0),
                       .width = is_wide ? 0 : term_room(&c->base.term)};
-    int64_t now = clock_system.wall_ns(clock_system.ctx) / SECOND;
+    int64_t now = clock_seconds(&clock_system);
     look_around(c, &places);
     cli_table_add(&t, names);
     json_each_item(items, cluster)

@@ -114,7 +114,7 @@ static void need_force(struct clusters_command *c)
 {
     struct client_ref works = {.resource = &cli_clusters_works, .namespace = c->name};
     static const char *const verbs[] = {"list", "delete", "get", "patch"};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+    for (size_t i = 0; i < COUNT(verbs); i++)
         cli_clusters_need(c, verbs[i], &works);
 }
 
@@ -203,7 +203,7 @@ static int take_rights(struct clusters_command *c, struct err *err)
         CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true),
         CLIENT_RESOURCE("", "v1", "serviceaccounts", "ServiceAccount", true),
     };
-    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
+    for (size_t i = 0; i < COUNT(resources); i++) {
         struct client_ref ref = {.resource = &resources[i], .namespace = c->name, .name = S(FLEET_AGENT)};
         int code = client_delete(c->base.session.client, &c->base.arena, &ref, NULL, NULL, err);
         if (code < 0 && code != ERR_NOT_FOUND)

@@ -51,8 +51,8 @@ static size_t share_flags(struct command *c, struct talk *talk, struct flag *ret
         {0, {.name = "color", .kind = FLAG_WORD, .into = &talk->color, .words = term_colors, .env = "REEVE_COLOR"}},
     };
     size_t n = 0;
-    _Static_assert(sizeof rows / sizeof *rows <= SHARED_MAX, "there is room for all");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    _Static_assert(COUNT(rows) <= SHARED_MAX, "there is room for all");
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (rows[i].takes == 0 || (c->takes & rows[i].takes))
             ret[n++] = rows[i].flag;
     }

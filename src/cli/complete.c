@@ -114,7 +114,7 @@ static bool is_plain(str text)
     for (size_t i = 0; i < text.n; i++) {
         unsigned char ch = (unsigned char)text.p[i];
         bool is_letter = (ch | 0x20) >= 'a' && (ch | 0x20) <= 'z';
-        if (!is_letter && !(ch >= '0' && ch <= '9') && (ch == 0 || !strchr("-_.:/@%+,=", ch)))
+        if (!is_letter && !char_is_digit(ch) && (ch == 0 || !strchr("-_.:/@%+,=", ch)))
             return false;
     }
     return text.n > 0;
@@ -180,7 +180,7 @@ static enum complete_what what_of_value(str value)
                 {"CONTEXT", COMPLETE_CONTEXTS}, {"FILE", COMPLETE_FILES},
                 {"DIR", COMPLETE_FOLDERS},      {"DATA", COMPLETE_FOLDERS},
                 {"USER", COMPLETE_USERS},       {"ROLE", COMPLETE_ROLES}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (str_eq(value, str_of(rows[i].value)))
             return rows[i].what;
     }
@@ -191,7 +191,7 @@ static enum complete_what what_of_value(str value)
 static bool is_literal(str word)
 {
     for (size_t i = 0; i < word.n; i++)
-        if (word.p[i] >= 'a' && word.p[i] <= 'z')
+        if (char_is_lower(word.p[i]))
             return true;
     return false;
 }
@@ -234,7 +234,7 @@ static enum complete_what what_of_word(const struct complete *c)
         {"who-can", NULL, {COMPLETE_VERBS, COMPLETE_TYPES}},
         {"why", NULL, {COMPLETE_USERS, COMPLETE_VERBS, COMPLETE_TYPES}},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         bool is_verb = rows[i].verb ? c->verb && strcmp(rows[i].verb, c->verb) == 0 : c->verb == NULL;
         if (strcmp(rows[i].command, c->page->command) == 0 && is_verb)
             return c->words.n < 3                       ? rows[i].words[c->words.n]

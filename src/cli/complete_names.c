@@ -53,7 +53,7 @@ static void add_objects(struct complete *c, names *n, const struct client_ref *r
 static void add_installs(struct complete *c, names *n, bool is_cluster)
 {
     const struct dialect *dialects[] = {&dialect_packages, &dialect_stacks};
-    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++) {
+    for (size_t i = 0; i < COUNT(dialects); i++) {
         const struct dialect *d = dialects[i];
         const struct dialect_kind *kind = &d->install[is_cluster];
         struct client_resource resource = {d->group, d->version, kind->plural, kind->kind, !is_cluster};
@@ -78,7 +78,7 @@ static void add_users(struct complete *c, names *n)
     static const struct client_resource bindings[] = {
         CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false),
         CLIENT_RESOURCE("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true)};
-    for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++) {
+    for (size_t i = 0; i < COUNT(bindings); i++) {
         struct json items = list_page(c, &(struct client_ref){.resource = &bindings[i]}, true);
         json_each_item(&items, binding)
         {
@@ -99,7 +99,7 @@ static unsigned verb_typed(const struct complete *c)
     } rows[] = {{"create", VERB_CREATE}, {"delete", VERB_DELETE}, {"deletecollection", VERB_DELETECOLLECTION},
                 {"get", VERB_GET},       {"list", VERB_LIST},     {"patch", VERB_PATCH},
                 {"update", VERB_UPDATE}, {"watch", VERB_WATCH}};
-    for (size_t i = 0; c->words.n && i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; c->words.n && i < COUNT(rows); i++) {
         if (str_eq(c->words.p[c->words.n - 1], str_of(rows[i].name)))
             return rows[i].verb;
     }

@@ -208,7 +208,7 @@ static void explain_credentials(struct command *c, const struct err *err)
 {
     const struct client_config *config = &c->session.config;
     struct buf when = {.arena = &c->arena};
-    int64_t end = token_end(c), now = clock_system.wall_ns(clock_system.ctx) / 1000000000;
+    int64_t end = token_end(c), now = clock_seconds(&clock_system);
     if (end && end <= now) {
         buf_add_str(&when, S(" Its token ran out at "));
         time_format(&when, end, 0, 0);

@@ -129,7 +129,7 @@ static int take_word(const struct flag *f, const char *value, struct err *err)
 static int take_yes(const struct flag *f, const char *value, struct err *err)
 {
     static const char *const yes[] = {"true", "yes", "1"}, *const no[] = {"false", "no", "0"};
-    for (size_t i = 0; value && i < sizeof yes / sizeof *yes; i++) {
+    for (size_t i = 0; value && i < COUNT(yes); i++) {
         if (strcmp(value, yes[i]) == 0 || strcmp(value, no[i]) == 0) {
             *(bool *)f->into = strcmp(value, yes[i]) == 0;
             return 0;

@@ -9,8 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int64_t second = INT64_C(1000000000);
-
 void follow_catch(void)
 {
     sigset_t set;
@@ -30,7 +28,7 @@ static void tell(struct follow *f)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Whoever sends a second one does not want to wait for anything. */
+/* Whoever sends a NS_PER_S one does not want to wait for anything. */
 static void on_signal(void *ctx, int number)
 {
     struct follow *f = ctx;
@@ -56,7 +54,7 @@ static void on_end(void *ctx, const struct client_answer *answer)
     struct follow *f = ctx;
     (void)answer;
     f->call = NULL;
-    loop_timer_set(f->session->loop, &f->again, second);
+    loop_timer_set(f->session->loop, &f->again, NS_PER_S);
 }
 
 static void start(struct follow *f)
@@ -156,7 +154,7 @@ void follow_watch(struct follow *f, const struct client_ref *ref)
 
 enum follow_news follow_wait(struct follow *f, int64_t until_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(until_ns / second), .tv_nsec = (long)(until_ns % second)};
+    struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S), .tv_nsec = (long)(until_ns % NS_PER_S)};
     int code = 0;
     pthread_mutex_lock(&f->lock);
     while (!f->signal && !f->has_news && code != ETIMEDOUT)

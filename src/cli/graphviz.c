@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECOND INT64_C(1000000000)
 enum { CHUNK = 65536 };
 
 /* In folders of $PATH that are named as a whole: what is found by "." depends on where somebody stands. */
@@ -67,7 +66,7 @@ static int start(const char *program, int input, int output, pid_t *ret, struct 
 
 static int64_t now(void)
 {
-    return clock_system.mono_ns(clock_system.ctx);
+    return clock_mono_ns(&clock_system);
 }
 
 /* Until there is something to read, or the child of a pidfd has ended. */
@@ -75,7 +74,7 @@ static int await(int fd, int64_t end_at, struct err *err)
 {
     for (;;) {
         int64_t left = end_at - now();
-        struct timespec time = {left / SECOND, left % SECOND};
+        struct timespec time = {left / NS_PER_S, left % NS_PER_S};
         struct pollfd one = {.fd = fd, .events = POLLIN};
         if (left <= 0)
             return err_set(err, ERR_TIMEOUT, "dot took too long for the picture and was ended");

@@ -162,7 +162,7 @@ int cli_install(int argc, char **argv)
         {.name = "wait", .kind = FLAG_YES, .into = &i.is_waiting},
     };
     struct flag_words words;
-    int code = command_start(&i.c, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&i.c, flags, COUNT(flags), argc, argv, &words);
     if (code == CLI_OK && !i.c.is_over) {
         i.policy = policy < 0 ? (str){0} : str_of(policies[policy]);
         i.target.dialect = is_stack ? &dialect_stacks : &dialect_packages;

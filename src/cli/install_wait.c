@@ -12,8 +12,6 @@
 #include "cli/visible.h"
 #include "object/object.h"
 
-static const int64_t second = INT64_C(1000000000);
-
 enum {
     NO_WORD = 5,    /* seconds after which a controller has said something of what is new … */
     NO_CHANGE = 30, /* … and of what is installed already, whose next version is pulled in silence */
@@ -57,7 +55,7 @@ static void tell_unheard(struct waiting *w)
 {
     bool is_new = json_is_null(json_get(&w->wait.object, S("status")));
     if (w->state.stand != INSTALLS_UNSEEN || w->is_unheard_told ||
-        cli_installs_now() - w->wait.began < (is_new ? NO_WORD : NO_CHANGE) * second)
+        cli_installs_now() - w->wait.began < (is_new ? NO_WORD : NO_CHANGE) * NS_PER_S)
         return;
     w->is_unheard_told = true;
     progress_say(&w->progress,

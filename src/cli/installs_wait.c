@@ -3,13 +3,11 @@
 
 #include "base/clock.h"
 
-static const int64_t second = INT64_C(1000000000);
-
 enum { ASK_AGAIN = 5 }; /* seconds: a watch can be dead and nobody knows */
 
 int64_t cli_installs_now(void)
 {
-    return clock_system.mono_ns(clock_system.ctx);
+    return clock_mono_ns(&clock_system);
 }
 
 void cli_installs_wait_begin(struct installs_wait *w, const struct json *object)
@@ -43,12 +41,12 @@ static enum installs_news look(struct installs_wait *w, struct err *err)
 enum installs_news cli_installs_wait_next(struct installs_wait *w, struct err *err)
 {
     /* What moves is drawn while nothing happens. */
-    int64_t until = cli_installs_now() + (w->c->term.is_live ? second / 10 : second);
+    int64_t until = cli_installs_now() + (w->c->term.is_live ? NS_PER_S / 10 : NS_PER_S);
     enum follow_news news = follow_wait(w->follow, until < w->deadline ? until : w->deadline);
     int64_t now = cli_installs_now();
     if (news == FOLLOW_INTERRUPTED)
         return INSTALLS_INTERRUPTED;
-    if (news == FOLLOW_LATE && now < w->deadline && now - w->asked < ASK_AGAIN * second)
+    if (news == FOLLOW_LATE && now < w->deadline && now - w->asked < ASK_AGAIN * NS_PER_S)
         return INSTALLS_NOTHING;
     enum installs_news found = look(w, err);
     return found == INSTALLS_LOOKED && now >= w->deadline ? INSTALLS_LATE : found;

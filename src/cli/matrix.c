@@ -233,7 +233,7 @@ int cli_matrix(int argc, char **argv)
         {.name = "subresources", .kind = FLAG_YES, .into = &o.has_subresources},
     };
     struct flag_words words;
-    int code = command_start(&c, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&c, flags, COUNT(flags), argc, argv, &words);
     if (!c.is_over && words.n > 1)
         code = command_misused(&c, "one USER at a time");
     else if (!c.is_over && o.groups.n && words.n == 0)

@@ -7,7 +7,7 @@
 
 static const str usual[] = {S_INIT("get"),    S_INIT("list"),  S_INIT("watch"),  S_INIT("create"),
                             S_INIT("update"), S_INIT("patch"), S_INIT("delete"), S_INIT("deletecollection")};
-const struct strs matrix_verbs = {usual, sizeof usual / sizeof *usual};
+const struct strs matrix_verbs = {usual, COUNT(usual)};
 
 int matrix_read_review(struct arena *a, const struct json *review, struct rules *ret, str *ret_incomplete,
                        struct err *err)

@@ -12,7 +12,7 @@ static const struct {
     {"lint", package_lint_files}, {"pull", package_pull}, {"push", package_push},
 };
 
-enum { VERBS = sizeof verbs / sizeof *verbs };
+enum { VERBS = COUNT(verbs) };
 
 static int unknown(struct command *c, const char *word)
 {

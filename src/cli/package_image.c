@@ -152,7 +152,7 @@ static int start(struct moving *m, const char *name, const struct flag *flags, s
 {
     m->command.name = name;
     m->command.takes = TAKES_TIMEOUT;
-    m->command.timeout_ns = PACKAGE_TIMEOUT_SECONDS * INT64_C(1000000000);
+    m->command.timeout_ns = PACKAGE_TIMEOUT_SECONDS * NS_PER_S;
     return command_start(&m->command, flags, n, argc, argv, words);
 }
 
@@ -166,7 +166,7 @@ int package_build(int argc, char **argv)
         {.letter = 't', .name = "tag", .kind = FLAG_TEXT, .into = &m.tag},
         PACKAGE_FLAGS(&m.images),
     };
-    int code = start(&m, "package build", flags, sizeof flags / sizeof *flags, &words, argc, argv);
+    int code = start(&m, "package build", flags, COUNT(flags), &words, argc, argv);
     if (m.command.is_over)
         return command_end(&m.command, code);
     if (words.n != 1) {
@@ -188,7 +188,7 @@ static int transfer(const char *name, enum oci_op op, int argc, char **argv)
     struct moving m = {0};
     struct flag_words words;
     const struct flag flags[] = {PACKAGE_FLAGS(&m.images)};
-    int code = start(&m, name, flags, sizeof flags / sizeof *flags, &words, argc, argv);
+    int code = start(&m, name, flags, COUNT(flags), &words, argc, argv);
     if (!m.command.is_over && words.n != 1) {
         code = command_misused(&m.command, "name one image");
     } else if (!m.command.is_over) {

@@ -134,7 +134,7 @@ static int check_free(const struct stage *s, struct err *err)
 {
     static const char *const manifests[] = {".registry", "crossplane.yaml", "package.yaml"};
     struct stat st;
-    for (size_t i = 0; i < sizeof manifests / sizeof *manifests; i++) {
+    for (size_t i = 0; i < COUNT(manifests); i++) {
         if (fstatat(s->top, manifests[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
             return err_set(err, ERR_CONFLICT, "%s is a package already: it has %s", s->path, manifests[i]);
     }
@@ -288,7 +288,7 @@ int package_init(int argc, char **argv)
         {.name = "image", .kind = FLAG_TEXT, .into = &it.image},
     };
     struct flag_words words;
-    int code = command_start(&it.command, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&it.command, flags, COUNT(flags), argc, argv, &words);
     if (!it.command.is_over && words.n != 1) {
         code = command_misused(&it.command, "name one directory");
     } else if (!it.command.is_over) {

@@ -260,7 +260,7 @@ static int inspect(struct command *c, const struct package_flags *images, const 
 int package_inspect(int argc, char **argv)
 {
     struct command c = {
-        .name = "package inspect", .takes = TAKES_TIMEOUT, .timeout_ns = PACKAGE_TIMEOUT_SECONDS * INT64_C(1000000000)};
+        .name = "package inspect", .takes = TAKES_TIMEOUT, .timeout_ns = PACKAGE_TIMEOUT_SECONDS * NS_PER_S};
     struct package_flags images = {0};
     str tag = {0};
     int output = TEXT;
@@ -270,7 +270,7 @@ int package_inspect(int argc, char **argv)
         PACKAGE_FLAGS(&images),
     };
     struct flag_words words;
-    int code = command_start(&c, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&c, flags, COUNT(flags), argc, argv, &words);
     if (!c.is_over && words.n != 1)
         code = command_misused(&c, "name one directory or image");
     else if (!c.is_over)

@@ -172,7 +172,7 @@ int package_lint_directory(struct command *c, const struct package_flags *images
 int package_lint_files(int argc, char **argv)
 {
     struct command command = {
-        .name = "package lint", .takes = TAKES_TIMEOUT, .timeout_ns = PACKAGE_TIMEOUT_SECONDS * INT64_C(1000000000)};
+        .name = "package lint", .takes = TAKES_TIMEOUT, .timeout_ns = PACKAGE_TIMEOUT_SECONDS * NS_PER_S};
     struct linting l = {.command = &command, .images = {.is_quick = true}};
     const struct flag flags[] = {
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &l.output, .words = outputs},
@@ -182,7 +182,7 @@ int package_lint_files(int argc, char **argv)
         PACKAGE_FLAGS(&l.images),
     };
     struct flag_words words;
-    int code = command_start(&command, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&command, flags, COUNT(flags), argc, argv, &words);
     if (!command.is_over && words.n != 1) {
         code = command_misused(&command, "name one directory or image");
     } else if (!command.is_over) {

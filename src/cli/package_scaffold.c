@@ -176,7 +176,7 @@ static str capitals(struct arena *a, str name, const char *between)
             is_first = true;
             continue;
         }
-        buf_add_char(&out, is_first && c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c);
+        buf_add_char(&out, is_first && char_is_lower(c) ? (char)(c - 'a' + 'A') : c);
         is_first = false;
     }
     return buf_str(&out);

@@ -138,7 +138,7 @@ str package_directory_name(struct arena *a, const char *directory)
     str base = str_lower(a, str_from(path, at));
     for (size_t i = 0; i < base.n && name.n < OCI_PATH_MAX / 2; i++) {
         char c = base.p[i];
-        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+        if (char_is_lower(c) || char_is_digit(c))
             buf_add_char(&name, c);
         else if (name.n && name.p[name.n - 1] != '-')
             buf_add_char(&name, '-');

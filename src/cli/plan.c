@@ -32,7 +32,7 @@ static int read_line(struct planning *p, int argc, char **argv)
         PACKAGE_FLAGS(&p->images),
     };
     struct flag_words words;
-    int code = command_start(p->c, own, sizeof own / sizeof *own, argc, argv, &words);
+    int code = command_start(p->c, own, COUNT(own), argc, argv, &words);
     if (p->c->is_over)
         return code;
     p->c->is_over = true;

@@ -217,7 +217,7 @@ static void check_owner(struct planning *p, const struct json *object, const str
 
 static const struct client_resource *const owned[] = {&account,         &role,      &cluster_role, &role_binding,
                                                       &cluster_binding, &deployment};
-enum { OWNED = sizeof owned / sizeof *owned };
+enum { OWNED = COUNT(owned) };
 
 static size_t kind_of(const struct json *object)
 {

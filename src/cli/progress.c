@@ -232,7 +232,7 @@ void progress_show(struct progress *p)
     if (!p->term->is_live) {
         show_lines(&b, p);
     } else {
-        int64_t now = clock_system.mono_ns(clock_system.ctx);
+        int64_t now = clock_mono_ns(&clock_system);
         uint64_t finished = count_finished(p);
         if (p->drawn && finished == p->finished && now - p->drawn_at < FRAME_NS)
             return;

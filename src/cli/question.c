@@ -41,7 +41,7 @@ static bool is_virtual(const struct resource_named *r)
         {"authentication.k8s.io", "userextras"},
         {"certificates.k8s.io", "signers"},
     };
-    for (size_t i = 0; !r->what && i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; !r->what && i < COUNT(known); i++)
         if (str_eq(r->group, str_of(known[i].group)) && str_eq(r->resource, str_of(known[i].resource)))
             return true;
     return false;
@@ -141,7 +141,7 @@ static int read_subject(struct arena *a, str text, struct authz_subject *ret, st
     *ret = (struct authz_subject){AUTHZ_USER, text, {0}};
     if (!str_is_utf8(text))
         return err_set(err, ERR_BAD_REQUEST, "the name is not UTF-8");
-    for (size_t i = 0; i < sizeof spoken / sizeof *spoken; i++) {
+    for (size_t i = 0; i < COUNT(spoken); i++) {
         str prefix = str_of(spoken[i].prefix);
         if (!str_has_prefix(text, prefix))
             continue;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define HELPER_TIMEOUT_NS (60 * INT64_C(1000000000)) /* it may ask its user to unlock a keychain */
+#define HELPER_TIMEOUT_NS (60 * NS_PER_S) /* it may ask its user to unlock a keychain */
 
 enum {
     FILE_MAX = 1024 * 1024,  /* bytes of a config */

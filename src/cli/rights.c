@@ -110,10 +110,10 @@ int rights_load_kinds(struct command *c, unsigned which, str namespace, struct r
     int code = 0;
     if (!r->index)
         r->index = authz_index_new_growing();
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+    for (size_t i = 0; i < COUNT(order); i++)
         if (which >> order[i] & 1)
             need(c, order[i], namespace);
-    for (size_t i = 0; code == 0 && i < sizeof order / sizeof *order; i++)
+    for (size_t i = 0; code == 0 && i < COUNT(order); i++)
         if (which >> order[i] & 1)
             code = load(c, order[i], namespace, r, err);
     if (code < 0)

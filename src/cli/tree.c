@@ -78,7 +78,7 @@ static int load(struct command *c, str word, struct rights *r, struct tree_graph
 
 /* ---- How it is shown. ---- */
 
-#define DRAWING_NS (60 * INT64_C(1000000000)) /* for Graphviz, whose time grows much faster than what it draws */
+#define DRAWING_NS (60 * NS_PER_S) /* for Graphviz, whose time grows much faster than what it draws */
 
 /* Without Graphviz there is still what it would have been given, or a page without the picture. */
 static int print_picture(struct command *c, const struct tree_view *view, enum form form)
@@ -151,7 +151,7 @@ int cli_tree(int argc, char **argv)
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &form, .words = forms},
     };
     struct flag_words words;
-    int code = command_start(&c, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&c, flags, COUNT(flags), argc, argv, &words);
     if (!c.is_over && words.n > 1)
         code = command_misused(&c, "one ROLE, PACKAGE or NAMESPACE at a time");
     else if (!c.is_over)

@@ -65,7 +65,7 @@ static bool can_be_install(str word)
 {
     for (size_t i = 0; i < word.n; i++) {
         char ch = word.p[i];
-        if (!(ch >= 'a' && ch <= 'z') && !(ch >= '0' && ch <= '9') && ch != '-' && ch != '.')
+        if (!char_is_lower(ch) && !char_is_digit(ch) && ch != '-' && ch != '.')
             return false;
     }
     return true;

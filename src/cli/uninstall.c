@@ -20,8 +20,6 @@ enum {
 };
 enum { STEP_INSTANCES, STEP_PACKAGE, STEPS };
 
-static const int64_t second = INT64_C(1000000000);
-
 struct uninstall {
     struct command c;
     struct installs_target target;
@@ -236,7 +234,7 @@ static void show(struct leaving *l)
 
 static void tell_unheard(struct leaving *l)
 {
-    if (l->state.message.n || l->is_unheard_told || cli_installs_now() - l->wait.began < NO_WORD * second)
+    if (l->state.message.n || l->is_unheard_told || cli_installs_now() - l->wait.began < NO_WORD * NS_PER_S)
         return;
     l->is_unheard_told = true;
     progress_say(&l->progress,
@@ -245,10 +243,10 @@ static void tell_unheard(struct leaving *l)
                  help_program(), help_program());
 }
 
-/* What was being uninstalled before we came may have a status of before: controllers look again every second. */
+/* What was being uninstalled before we came may have a status of before: controllers look again every NS_PER_S. */
 static bool is_held_back(const struct leaving *l)
 {
-    int64_t patience = object_is_deleting(&l->u->object) ? STALE * second : 0;
+    int64_t patience = object_is_deleting(&l->u->object) ? STALE * NS_PER_S : 0;
     if (l->u->is_patient)
         return false; /* until the time of the command is over */
     return l->state.stand == INSTALLS_IN_USE && cli_installs_now() - l->wait.began >= patience;
@@ -356,7 +354,7 @@ int cli_uninstall(int argc, char **argv)
     struct uninstall u = {
         .c = {.name = "uninstall",
               .takes = TAKES_SERVER | TAKES_NAMESPACE | TAKES_TIMEOUT,
-              .timeout_ns = 60 * second * MINUTES},
+              .timeout_ns = 60 * NS_PER_S * MINUTES},
         .target.dialect = &dialect_packages,
         .is_waiting = true,
     };
@@ -372,7 +370,7 @@ int cli_uninstall(int argc, char **argv)
         {.name = "when-unused", .kind = FLAG_YES, .into = &u.is_patient},
     };
     struct flag_words words;
-    int code = command_start(&u.c, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&u.c, flags, COUNT(flags), argc, argv, &words);
     if (code == CLI_OK && !u.c.is_over) {
         u.output = u.output ? OUTPUT_NAME : OUTPUT_TABLE;
         u.target.dialect = is_stack ? &dialect_stacks : &dialect_packages;

@@ -4,8 +4,6 @@
 #include "cli/document.h"
 #include "cli/visible.h"
 
-#define SECOND INT64_C(1000000000)
-
 struct versions {
     struct json server; /* as /version says it; null: not known */
     str address;        /* of the server; empty: none is configured */
@@ -59,7 +57,7 @@ static void print_document(struct command *c, const struct versions *v, bool as_
 
 int cli_version(int argc, char **argv)
 {
-    struct command c = {.name = "version", .takes = TAKES_SERVER | TAKES_TIMEOUT, .timeout_ns = 5 * SECOND};
+    struct command c = {.name = "version", .takes = TAKES_SERVER | TAKES_TIMEOUT, .timeout_ns = 5 * NS_PER_S};
     struct versions v = {.server = json_null()};
     struct flag_words words;
     int output = TEXT;
@@ -68,7 +66,7 @@ int cli_version(int argc, char **argv)
         {.letter = 'o', .name = "output", .kind = FLAG_WORD, .into = &output, .words = outputs},
         {.name = "client", .kind = FLAG_YES, .into = &is_client},
     };
-    int code = command_start(&c, flags, sizeof flags / sizeof *flags, argc, argv, &words);
+    int code = command_start(&c, flags, COUNT(flags), argc, argv, &words);
     if (c.is_over)
         return command_end(&c, code);
     if (words.n)

@@ -232,7 +232,7 @@ int cli_who_can(int argc, char **argv)
     };
     struct command c = {.name = "who-can", .takes = TAKES_SERVER | TAKES_NAMESPACE | TAKES_ALL};
     struct flag_words words;
-    int code = command_start(&c, own, sizeof own / sizeof *own, argc, argv, &words);
+    int code = command_start(&c, own, COUNT(own), argc, argv, &words);
     if (c.is_over)
         return command_end(&c, code);
     if (words.n != 2)

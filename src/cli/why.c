@@ -179,7 +179,7 @@ int cli_why(int argc, char **argv)
     };
     struct command c = {.name = "why", .takes = TAKES_SERVER | TAKES_NAMESPACE | TAKES_ALL, .failed = WHY_FAILED};
     struct flag_words words;
-    int code = command_start(&c, own, sizeof own / sizeof *own, argc, argv, &words);
+    int code = command_start(&c, own, COUNT(own), argc, argv, &words);
     if (c.is_over)
         return command_end(&c, code);
     if (words.n != 3)

@@ -67,9 +67,7 @@ static void on_limit(void *ctx)
 struct client_call *client_start(struct client *c, const struct client_request *request,
                                  const struct client_listener *listener, void *ctx)
 {
-    struct client_call *call = calloc(1, sizeof *call);
-    if (call == NULL)
-        abort();
+    struct client_call *call = xcalloc(1, sizeof *call);
     *call = (struct client_call){.client = c,
                                  .next = c->calls,
                                  .link = &c->calls,

@@ -26,8 +26,8 @@ static bool is_host(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_letter && !(c >= '0' && c <= '9') && c != '-' && c != '.' && c != '_')
+        bool is_letter = char_is_letter(c);
+        if (!is_letter && !char_is_digit(c) && c != '-' && c != '.' && c != '_')
             return false;
     }
     return s.n > 0 && s.n < 254;

@@ -21,8 +21,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 enum {
     TOKEN_MAX_BYTES = 256 * 1024,
     PEM_MAX_BYTES = 1024 * 1024,
@@ -169,7 +167,7 @@ static int refresh_tls(struct credentials *c, bool at_once, struct err *err)
     if (!c->config->is_tls || (c->tls && !at_once && loop_now(c->loop) < c->tls_at))
         return 0;
     int r = load_tls(c, c->has_given ? &c->given : NULL, err);
-    c->tls_at = loop_now(c->loop) + (r < 0 ? RETRY_S : TLS_S) * SECOND_NS;
+    c->tls_at = loop_now(c->loop) + (r < 0 ? RETRY_S : TLS_S) * NS_PER_S;
     return c->tls ? 0 : r;
 }
 
@@ -199,7 +197,7 @@ static int refresh_token(struct credentials *c, bool at_once, struct err *err)
     if (c->config->token_file.n == 0 || (c->token.n && !at_once && loop_now(c->loop) < c->token_at))
         return 0;
     int r = load_token(c, err);
-    c->token_at = loop_now(c->loop) + (r < 0 ? RETRY_S : TOKEN_S) * SECOND_NS;
+    c->token_at = loop_now(c->loop) + (r < 0 ? RETRY_S : TOKEN_S) * NS_PER_S;
     return c->token.n || c->config->token.n ? 0 : r;
 }
 
@@ -207,7 +205,7 @@ static int refresh_token(struct credentials *c, bool at_once, struct err *err)
 
 static bool is_expired(const struct credentials *c)
 {
-    return exec_credential_is_expired(&c->given, c->options.clock.wall_ns(c->options.clock.ctx));
+    return exec_credential_is_expired(&c->given, clock_wall_ns(&c->options.clock));
 }
 
 static str authorization(struct credentials *c, struct arena *a)
@@ -254,7 +252,7 @@ static void answer(struct credentials *c, struct credentials_wait *w)
 
 static bool may_run(const struct credentials *c)
 {
-    return !c->has_run || loop_now(c->loop) - c->run_end >= RETRY_S * SECOND_NS;
+    return !c->has_run || loop_now(c->loop) - c->run_end >= RETRY_S * NS_PER_S;
 }
 
 static bool needs_run(const struct credentials *c)
@@ -359,7 +357,7 @@ static int start_plugin(struct credentials *c, struct err *err)
         .argv = argv.p,
         .env = plugin_env(c, &scratch, exec_credential_ask(&scratch, c->config, ca)),
         .max_bytes = EXEC_CREDENTIAL_MAX_BYTES,
-        .timeout_ns = c->options.plugin_ns ? c->options.plugin_ns : PLUGIN_S * SECOND_NS,
+        .timeout_ns = c->options.plugin_ns ? c->options.plugin_ns : PLUGIN_S * NS_PER_S,
         .done = plugin_done,
         .ctx = c,
     };
@@ -377,9 +375,7 @@ static int start_plugin(struct credentials *c, struct err *err)
 struct credentials *credentials_new(struct loop *l, const struct client_config *config,
                                     const struct credentials_options *options)
 {
-    struct credentials *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        abort();
+    struct credentials *c = xcalloc(1, sizeof *c);
     c->loop = l;
     c->config = config;
     c->options = *options;

@@ -22,8 +22,7 @@ static void add(struct arena *a, header_vec *v, str name, str value)
 
 static bool is_token_char(unsigned char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c && strchr("!#$&'*+-.^_`|~", c));
+    return char_is_alnum(c) || (c && strchr("!#$&'*+-.^_`|~", c));
 }
 
 /* Keys are any text, names of headers are not: what does not fit is percent-encoded, the percent sign included. */

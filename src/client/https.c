@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SECOND INT64_C(1000000000)
 enum { TRIES = 4 }; /* of requests that the server surely has not acted on */
 
 static struct https *https_of(struct transport *t)
@@ -264,8 +263,7 @@ static void on_head(void *ctx, struct http_call *http_call, int status, struct h
         if (http_name_eq(name, S("Content-Type")))
             call->answer.content_type = str_dup(&call->try_arena, value);
         else if (http_name_eq(name, S("Retry-After")))
-            call->answer.retry_after_ns =
-                retry_after_parse(value, t->options.credentials.clock.wall_ns(t->options.credentials.clock.ctx));
+            call->answer.retry_after_ns = retry_after_parse(value, clock_wall_ns(&t->options.credentials.clock));
         else if (http_name_eq(name, S("Content-Length")))
             (void)str_to_uint64(value, &length);
         else if (http_name_eq(name, S("Content-Encoding")))
@@ -422,12 +420,12 @@ static void set_defaults(struct https_options *o)
     struct {
         int64_t *p, seconds;
     } times[] = {{&o->wait_ns, 30}, {&o->idle_ns, 90}, {&o->drain_ns, 30}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < COUNT(sizes); i++)
         if (*sizes[i].p == 0)
             *sizes[i].p = sizes[i].value;
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+    for (size_t i = 0; i < COUNT(times); i++)
         if (*times[i].p == 0)
-            *times[i].p = times[i].seconds * SECOND;
+            *times[i].p = times[i].seconds * NS_PER_S;
 }
 
 int https_new(struct loop *l, const struct client_config *config, const struct https_options *options,
@@ -436,9 +434,7 @@ int https_new(struct loop *l, const struct client_config *config, const struct h
     static const struct transport_ops ops = {.start = start, .cancel = cancel, .free = destroy};
     if (config->host.n == 0 || !header_is_value(config->host) || !header_is_value(config->base_path))
         return err_set(err, ERR_INVALID, "the server's address makes no sense");
-    struct https *t = calloc(1, sizeof *t);
-    if (t == NULL)
-        abort();
+    struct https *t = xcalloc(1, sizeof *t);
     t->base.ops = &ops;
     t->loop = l;
     t->config = config;

@@ -15,7 +15,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SECOND INT64_C(1000000000)
 enum {
     BACKOFF_MAX = 30, /* seconds */
     DRAINING = 4,     /* times as many connections as there may be, before watches on the oldest of them are cut off */
@@ -142,9 +141,7 @@ static void retire(struct https_conn *conn)
 
 static void open_one(struct https *t)
 {
-    struct https_conn *conn = calloc(1, sizeof *conn);
-    if (conn == NULL)
-        abort();
+    struct https_conn *conn = xcalloc(1, sizeof *conn);
     struct http_client_options options = {
         .host = t->config->host,
         .port = t->config->port,

@@ -25,7 +25,7 @@ struct field {
     size_t offset;
 };
 
-#define FIELDS(t) (t), sizeof(t) / sizeof((t)[0])
+#define FIELDS(t) (t), COUNT(t)
 
 static const struct field cluster_fields[] = {
 #define AT(member) offsetof(struct kubeconfig_cluster, member)
@@ -376,7 +376,7 @@ static int read_document(struct reader *r, const struct json *doc)
     if (!str_eq(version, S("v1")) || !str_eq(kind, S("Config")))
         return err_set(r->err, ERR_INVALID, "no kind \"%.*s\" is registered for version \"%.*s\"", STR(kind),
                        STR(version));
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         if (read_entries(r, doc, &lists[i]) < 0)
             return r->err->code;
     }

@@ -6,8 +6,7 @@
 /* What stands for itself in a path segment and in the value of a query (RFC 3986: unreserved, and ':' as names have it). */
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.' || c == '~' || c == ':';
+    return char_is_alnum(c) || c == '-' || c == '_' || c == '.' || c == '~' || c == ':';
 }
 
 static void encode(struct buf *b, str s)

@@ -126,7 +126,7 @@ static int spawn(struct plugin *p, const char *path, int write_end)
     sigemptyset(&none);
     sigemptyset(&usual);
     static const int signals[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+    for (size_t i = 0; i < COUNT(signals); i++)
         sigaddset(&usual, signals[i]);
     if (posix_spawn_file_actions_init(&files) != 0 || posix_spawnattr_init(&attr) != 0 ||
         posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0) != 0 ||

@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 
-#define SECOND INT64_C(1000000000)
 enum { DAY = 24 * 60 * 60 };
 
 /*   IMF-fixdate    Sun, 06 Nov 1994 08:49:37 GMT
@@ -52,7 +51,7 @@ static int year_of(int64_t wall_ns)
     char room[128];
     struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     struct buf b = {.arena = &scratch};
-    time_format(&b, wall_ns / SECOND, 0, 0);
+    time_format(&b, wall_ns / NS_PER_S, 0, 0);
     return number(buf_str(&b), 0, 4);
 }
 
@@ -90,13 +89,13 @@ int64_t retry_after_parse(str value, int64_t wall_ns)
 {
     uint64_t seconds;
     int64_t at;
-    if (value.n && value.p[0] >= '0' && value.p[0] <= '9') {
+    if (value.n && char_is_digit(value.p[0])) {
         if (!str_to_uint64(value, &seconds))
             return 0;
-        return (int64_t)(seconds < DAY ? seconds : DAY) * SECOND;
+        return (int64_t)(seconds < DAY ? seconds : DAY) * NS_PER_S;
     }
-    if (!parse_date(value, wall_ns, &at) || at <= wall_ns / SECOND)
+    if (!parse_date(value, wall_ns, &at) || at <= wall_ns / NS_PER_S)
         return 0;
-    int64_t left = at - wall_ns / SECOND;
-    return (left < DAY ? left : DAY) * SECOND;
+    int64_t left = at - wall_ns / NS_PER_S;
+    return (left < DAY ? left : DAY) * NS_PER_S;
 }

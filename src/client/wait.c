@@ -252,9 +252,7 @@ struct client_asking {
 
 struct client_asking *client_ask_begin(struct client *c, const struct client_request *request)
 {
-    struct client_asking *asking = calloc(1, sizeof *asking);
-    if (asking == NULL)
-        abort();
+    struct client_asking *asking = xcalloc(1, sizeof *asking);
     asking->wait = (struct wait){.request = *request, .reply = &asking->reply, .err = &asking->err};
     asking->wait.request.target = str_dup(&asking->arena, request->target);
     wait_begin(c, &asking->crowd, &asking->wait, 1);

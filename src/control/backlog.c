@@ -21,7 +21,7 @@ struct backlog_entry {
 /* In seconds, as client-go's queues have them: tenfold from ten nanoseconds on. */
 static const double bounds[] = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000};
 
-enum { N_BOUNDS = sizeof bounds / sizeof bounds[0] };
+enum { N_BOUNDS = COUNT(bounds) };
 
 void backlog_init(struct backlog *b, int64_t base_ns, int64_t max_ns, uint64_t seed)
 {
@@ -58,9 +58,7 @@ static struct backlog_entry *entry_of(struct backlog *b, str key)
     struct backlog_entry *e = map_get(&b->keys, key);
     if (e)
         return e;
-    e = calloc(1, sizeof *e + key.n);
-    if (e == NULL)
-        abort();
+    e = xcalloc(1, sizeof *e + key.n);
     e->n = key.n;
     if (key.n)
         memcpy(e->key, key.p, key.n);
@@ -188,7 +186,7 @@ static int64_t delay_of(struct backlog *b, uint32_t failures)
     int64_t delay = b->base_ns;
     for (uint32_t i = 1; i < failures && delay < b->max_ns; i++)
         delay = delay > b->max_ns / 2 ? b->max_ns : delay * 2;
-    struct random r = random_of_fake(&b->jitter);
+    struct random r = random_of_seed(&b->jitter);
     double spread = (double)(random_uint64(&r) >> 11) / (double)(UINT64_C(1) << 53); /* from 0 to 1 */
     return delay + (int64_t)((double)delay * 0.1 * (2 * spread - 1));
 }

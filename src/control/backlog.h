@@ -30,8 +30,8 @@ struct backlog {
     size_t n_again;               /* of those at work */
     struct backlog_entry **later; /* a binary heap; [0] is the next */
     size_t n_later, cap_later;
-    int64_t base_ns, max_ns;   /* of the delays after failures */
-    struct random_fake jitter; /* nothing secret: it only spreads retries */
+    int64_t base_ns, max_ns;     /* of the delays after failures */
+    struct random_seeded jitter; /* nothing secret: it only spreads retries */
     uint64_t adds, retries;
     int64_t taken_sum; /* of the times at which those at work were taken, modulo 2^64 */
     struct histogram waited, worked;

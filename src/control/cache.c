@@ -33,9 +33,7 @@ static void init_lock(pthread_rwlock_t *lock)
 
 struct cache *cache_new(const struct item_shape *shape)
 {
-    struct cache *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        abort();
+    struct cache *c = xcalloc(1, sizeof *c);
     init_lock(&c->lock);
     c->shape = *shape;
     arena_begin(&c->arena, TEXT_BYTES);

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "object/object.h"
 
-#define SECOND INT64_C(1000000000)
-
 void campaign_init(struct campaign *c, const struct campaign_options *options)
 {
     *c = (struct campaign){.options = *options};
@@ -49,7 +47,7 @@ static struct json record_of(struct arena *a, const struct json *spec)
                                          "renewTime",      "leaseTransitions",     "strategy",
                                          "preferredHolder"};
     struct json record = json_obj();
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = 0; i < COUNT(fields); i++) {
         const struct json *v = json_get(spec, str_of(fields[i]));
         if (v)
             json_add(a, &record, str_of(fields[i]), *v);
@@ -77,7 +75,7 @@ static void see(struct campaign *c, const struct json *object, int64_t now)
     c->is_known = true;
     keep(&c->record, buf_str(&text));
     keep(&c->holder, json_get_text(spec, S("holderIdentity")));
-    c->duration_ns = small_number(spec, S("leaseDurationSeconds")) * SECOND;
+    c->duration_ns = small_number(spec, S("leaseDurationSeconds")) * NS_PER_S;
     c->transitions = small_number(spec, S("leaseTransitions"));
     c->object.n = 0;
     json_encode(&c->object, object, 0);
@@ -95,7 +93,7 @@ static void see_nothing(struct campaign *c)
 static struct json micro_time(struct arena *a, int64_t wall)
 {
     struct buf b = {.arena = a};
-    time_format(&b, wall / SECOND, (uint32_t)(wall % SECOND), 6);
+    time_format(&b, wall / NS_PER_S, (uint32_t)(wall % NS_PER_S), 6);
     return json_str(buf_str(&b));
 }
 
@@ -114,7 +112,7 @@ static struct json spec_of(const struct campaign *c, struct arena *a, const stru
     bool is_renewal = is_ours(c) && !c->is_releasing;
     struct json spec = json_obj();
     json_add(a, &spec, S("holderIdentity"), json_str(c->is_releasing ? S("") : c->options.identity));
-    json_add(a, &spec, S("leaseDurationSeconds"), json_int(c->is_releasing ? 1 : c->options.lease_ns / SECOND));
+    json_add(a, &spec, S("leaseDurationSeconds"), json_int(c->is_releasing ? 1 : c->options.lease_ns / NS_PER_S));
     json_add(a, &spec, S("acquireTime"), is_renewal && json_is_str(acquired) ? *acquired : micro_time(a, wall));
     json_add(a, &spec, S("renewTime"), renew_time(a, was, wall));
     int64_t transitions = c->transitions;

@@ -50,7 +50,7 @@ struct listener {
 /* Kinds whose repairs are counted, and all others. */
 static const char *const repaired_kinds[] = {"ClusterRole", "ClusterRoleBinding", "Deployment",
                                              "Role",        "RoleBinding",        "ServiceAccount"};
-enum { REPAIRED_KINDS = sizeof repaired_kinds / sizeof *repaired_kinds };
+enum { REPAIRED_KINDS = COUNT(repaired_kinds) };
 
 struct control {
     struct control_options options;
@@ -75,9 +75,7 @@ static void on_finish(struct loop_work *w)
 
 struct control *control_new(const struct control_options *options)
 {
-    struct control *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        abort();
+    struct control *c = xcalloc(1, sizeof *c);
     c->options = *options;
     c->members_end = &c->members;
     c->finish.fn = on_finish;
@@ -147,7 +145,7 @@ static struct informer_options options_dup(struct arena *a, const struct informe
     struct informer_options copy = *o;
     str *texts[] = {&copy.resource.group, &copy.resource.version, &copy.resource.plural, &copy.resource.kind,
                     &copy.namespace,      &copy.label_selector,   &copy.field_selector};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         *texts[i] = str_dup(a, *texts[i]);
     str *labels = ARENA_ARRAY(a, str, o->n_labels);
     for (size_t i = 0; i < o->n_labels; i++)
@@ -158,9 +156,7 @@ static struct informer_options options_dup(struct arena *a, const struct informe
 
 static struct shared *share(struct control *c, const struct informer_options *options)
 {
-    struct shared *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        abort();
+    struct shared *s = xcalloc(1, sizeof *s);
     s->control = c;
     arena_begin(&s->arena, SHARED_BYTES);
     s->options = options_dup(&s->arena, options);
@@ -318,9 +314,7 @@ static void stop_all(struct control *c)
 
 void control_stop(struct control *c, void (*stopped)(void *ctx), void *ctx)
 {
-    c->listeners = realloc(c->listeners, (c->n_listeners + 1) * sizeof *c->listeners);
-    if (c->listeners == NULL)
-        abort();
+    c->listeners = xrealloc(c->listeners, (c->n_listeners + 1) * sizeof *c->listeners);
     c->listeners[c->n_listeners++] = (struct listener){stopped, ctx};
     if (c->state == NEW || c->state == RUNNING)
         stop_all(c);

@@ -31,7 +31,7 @@ enum {
 };
 
 #define SURPLUS_NS INT64_C(5000000000)
-#define REFUSED_NS INT64_C(1000000000)
+#define REFUSED_NS NS_PER_S
 
 struct worker {
     struct loop_work left; /* first member; posted as the last thing its thread does */
@@ -60,9 +60,7 @@ static void on_timer(void *ctx);
 
 struct controller *controller_new(const struct controller_host *host, const struct controller_options *options)
 {
-    struct controller *k = calloc(1, sizeof *k);
-    if (k == NULL)
-        abort();
+    struct controller *k = xcalloc(1, sizeof *k);
     k->host = *host;
     k->options = *options;
     if (k->options.workers == 0)
@@ -151,9 +149,9 @@ static void visit(struct worker *w, str key)
     };
     bool is_key = str_cut(key, '/', &r.namespace, &r.name);
     assert(is_key);
-    int64_t start = clock.mono_ns(clock.ctx);
+    int64_t start = clock_mono_ns(&clock);
     int code = k->options.reconcile(k->options.ctx, &r, &err);
-    int64_t took = clock.mono_ns(clock.ctx) - start;
+    int64_t took = clock_mono_ns(&clock) - start;
     assert(code <= 0);
     err.code = (enum err_code)code;
     enum metrics_result result = settle(k, key, &r, &err);
@@ -188,7 +186,7 @@ static void block_signals(pthread_attr_t *attr)
     sigset_t set;
     static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     (void)sigfillset(&set);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+    for (size_t i = 0; i < COUNT(own); i++)
         (void)sigdelset(&set, own[i]);
     (void)pthread_attr_setsigmask_np(attr, &set);
 }
@@ -292,9 +290,7 @@ static void on_left(struct loop_work *left)
 void controller_start(struct controller *k)
 {
     assert(k->workers == NULL);
-    k->workers = calloc(k->options.workers, sizeof *k->workers);
-    if (k->workers == NULL)
-        abort();
+    k->workers = xcalloc(k->options.workers, sizeof *k->workers);
     for (unsigned i = 0; i < k->options.workers; i++)
         k->workers[i] = (struct worker){.left = {.fn = on_left}, .k = k};
     queue_staff(k->queue, k->options.workers);

@@ -6,9 +6,8 @@
 #include "base/clock.h"
 #include "base/map.h"
 
-#define SECOND INT64_C(1000000000)
-#define SIMILAR_NS (600 * SECOND)
-#define REFILL_NS (300 * SECOND)
+#define SIMILAR_NS (600 * NS_PER_S)
+#define REFILL_NS (300 * NS_PER_S)
 
 /* ---- Caches. Entries are found by the hash of their key, so each has a bounded size; that two keys have the same one does not
  *      happen, and would miscount an Event. ---- */
@@ -72,9 +71,7 @@ static void *cache_get(struct cache *c, str key)
     }
     if (c->map.n >= CORRELATOR_ENTRIES)
         cache_drop(c, c->oldest);
-    e = calloc(1, c->entry_size);
-    if (e == NULL)
-        abort();
+    e = xcalloc(1, c->entry_size);
     e->hash = hash;
     map_set(&c->map, hash_key(e), e);
     cache_link(c, e);
@@ -119,9 +116,7 @@ static void told_drop(struct entry *e)
 
 struct correlator *correlator_new(void)
 {
-    struct correlator *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        abort();
+    struct correlator *c = xcalloc(1, sizeof *c);
     c->similar.entry_size = sizeof(struct similar);
     c->told.entry_size = sizeof(struct told);
     c->told.drop = told_drop;
@@ -152,7 +147,7 @@ static str key_of(struct arena *a, const struct correlator_event *e, str reason,
     const str parts[] = {e->component, e->api_version, e->kind, e->namespace, e->name,
                          e->uid,       e->type,        reason,  message};
     struct buf b = {.arena = a};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         buf_fmt(&b, "%zu %.*s", parts[i].n, STR(parts[i]));
     return buf_str(&b);
 }
@@ -197,7 +192,7 @@ static bool can_afford(struct correlator *c, struct arena *a, const struct corre
 static struct json time_of(struct arena *a, int64_t wall)
 {
     struct buf b = {.arena = a};
-    time_format(&b, wall / SECOND, 0, 0);
+    time_format(&b, wall / NS_PER_S, 0, 0);
     return json_str(buf_str(&b));
 }
 

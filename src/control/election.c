@@ -7,8 +7,6 @@
 #include "base/metric.h"
 #include "control/campaign.h"
 
-#define SECOND INT64_C(1000000000)
-
 static const struct client_resource leases = CLIENT_RESOURCE("coordination.k8s.io", "v1", "leases", "Lease", true);
 
 struct election {
@@ -30,7 +28,7 @@ struct election {
 
 static int64_t now_of(const struct election *e)
 {
-    return e->options.clock.mono_ns(e->options.clock.ctx);
+    return clock_mono_ns(&e->options.clock);
 }
 
 bool election_is_leader(const struct election *e)
@@ -108,8 +106,7 @@ static void start_call(struct election *e, enum campaign_call step)
     struct client_request request = {.method = S("GET"), .total_ns = e->options.deadline_ns / 2};
     add_target(&target, e, step);
     if (step != CAMPAIGN_GET) {
-        struct json object =
-            campaign_object(&e->campaign, &scratch, step, e->options.clock.wall_ns(e->options.clock.ctx));
+        struct json object = campaign_object(&e->campaign, &scratch, step, clock_wall_ns(&e->options.clock));
         json_encode(&body, &object, 0);
         request.method = step == CAMPAIGN_CREATE ? S("POST") : S("PUT");
     }
@@ -219,9 +216,9 @@ static int check(const struct election_options *o, struct err *err)
 {
     if (o->identity.n == 0 || o->name.n == 0 || o->namespace.n == 0)
         return err_set(err, ERR_INVALID, "leader election needs an identity, and a Lease with namespace and name");
-    if (o->lease_ns < SECOND || o->lease_ns / SECOND > INT32_MAX)
+    if (o->lease_ns < NS_PER_S || o->lease_ns / NS_PER_S > INT32_MAX)
         return err_set(err, ERR_INVALID, "a lease lasts for a second at least");
-    if (o->retry_ns <= 0 || o->deadline_ns >= o->lease_ns / SECOND * SECOND)
+    if (o->retry_ns <= 0 || o->deadline_ns >= o->lease_ns / NS_PER_S * NS_PER_S)
         return err_set(err, ERR_INVALID, "the deadline for renewals must be shorter than the lease");
     if ((double)o->deadline_ns <= 1.2 * (double)o->retry_ns)
         return err_set(err, ERR_INVALID,
@@ -232,14 +229,12 @@ static int check(const struct election_options *o, struct err *err)
 int election_new(const struct election_options *options, struct election **ret, struct err *err)
 {
     struct election_options o = *options;
-    o.lease_ns = o.lease_ns ? o.lease_ns : 15 * SECOND;
-    o.deadline_ns = o.deadline_ns ? o.deadline_ns : 10 * SECOND;
-    o.retry_ns = o.retry_ns ? o.retry_ns : 2 * SECOND;
+    o.lease_ns = o.lease_ns ? o.lease_ns : 15 * NS_PER_S;
+    o.deadline_ns = o.deadline_ns ? o.deadline_ns : 10 * NS_PER_S;
+    o.retry_ns = o.retry_ns ? o.retry_ns : 2 * NS_PER_S;
     if (check(&o, err) < 0)
         return err_wrap(err, "leader election");
-    struct election *e = calloc(1, sizeof *e);
-    if (e == NULL)
-        abort();
+    struct election *e = xcalloc(1, sizeof *e);
     e->options = o;
     e->options.namespace = str_dup(&e->arena, o.namespace);
     e->options.name = str_dup(&e->arena, o.name);

@@ -128,7 +128,7 @@ static bool type_parse(str name, enum frame_type *ret)
         {S_INIT("ADDED"), FRAME_ADDED},       {S_INIT("MODIFIED"), FRAME_MODIFIED}, {S_INIT("DELETED"), FRAME_DELETED},
         {S_INIT("BOOKMARK"), FRAME_BOOKMARK}, {S_INIT("ERROR"), FRAME_ERROR},
     };
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < COUNT(types); i++) {
         if (str_eq(types[i].name, name)) {
             *ret = types[i].type;
             return true;

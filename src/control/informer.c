@@ -213,9 +213,7 @@ static void on_complete(void *ctx)
 struct informer *informer_new(const struct informer_options *o)
 {
     static const struct reflect_sink sink = {on_begin, on_event, on_complete, settle};
-    struct informer *i = calloc(1, sizeof *i);
-    if (i == NULL)
-        abort();
+    struct informer *i = xcalloc(1, sizeof *i);
     arena_begin(&i->arena, HANDLERS * sizeof(struct informer_handler));
     i->cache = cache_new(&(struct item_shape){o->keys_only, o->labels, o->n_labels, o->by_owner, o->trim});
     i->staged_shape = *cache_shape(i->cache);

@@ -111,9 +111,7 @@ static void print(struct buf *b, struct arena *scratch, const struct json *objec
 static struct item *build(const struct draft *d, size_t text_n)
 {
     size_t marks = d->marks.n * sizeof(struct item_mark);
-    struct item *item = malloc(sizeof *item + marks + d->bytes.n);
-    if (item == NULL)
-        abort();
+    struct item *item = xmalloc(sizeof *item + marks + d->bytes.n);
     *item = (struct item){.refs = 1, .text_n = (uint32_t)text_n, .n_marks = (uint32_t)d->marks.n};
     memcpy(item->at, d->at, sizeof item->at);
     memcpy(item->n, d->n, sizeof item->n);

@@ -10,7 +10,7 @@ static const double bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1,  0.15, 0.2,  0.25
 
 struct histogram metrics_times(void)
 {
-    return (struct histogram){.bounds = bounds, .n_bounds = sizeof bounds / sizeof bounds[0]};
+    return (struct histogram){.bounds = bounds, .n_bounds = COUNT(bounds)};
 }
 
 static double seconds(int64_t ns)
@@ -110,7 +110,7 @@ static const struct family {
 void metrics_write_controllers(struct buf *b, const struct metrics_controller *p, size_t n)
 {
     char room[256];
-    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+    for (size_t f = 0; f < COUNT(families); f++) {
         const struct family *family = &families[f];
         metric_head(b, family->name, family->type, family->help);
         for (size_t i = 0; i < n; i++) {
@@ -170,7 +170,7 @@ void metrics_write_informers(struct buf *b, struct metrics_informer *p, size_t n
     if (n)
         qsort(p, n, sizeof *p, by_resource);
     n = merge(p, n);
-    for (size_t f = 0; f < sizeof heads / sizeof heads[0]; f++) {
+    for (size_t f = 0; f < COUNT(heads); f++) {
         metric_head(b, heads[f].name, heads[f].type, heads[f].help);
         for (size_t i = 0; i < n; i++) {
             const struct informer_stats *s = &p[i].stats;

@@ -92,9 +92,7 @@ static void add_chunk(struct order *o, size_t place)
         o->chunks = chunks;
         o->cap = cap;
     }
-    struct order_chunk *fresh = malloc(sizeof *fresh);
-    if (fresh == NULL)
-        abort();
+    struct order_chunk *fresh = xmalloc(sizeof *fresh);
     fresh->n = 0;
     memmove(&o->chunks[place + 1], &o->chunks[place], (o->n_chunks - place) * sizeof(struct order_chunk *));
     o->chunks[place] = fresh;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/pace.h"
 
-#define MS ((int64_t)1000000)
-
-static const int64_t failure_ns = 800 * MS, end_ns = 10 * MS, most_ns = 15000 * MS;
-static const int64_t forget_ns = 120000 * MS; /* after a failure */
-static const int64_t sound_ns = 10000 * MS;   /* at work for so long: the server is well again */
-static const int64_t short_ns = 1000 * MS;
+static const int64_t failure_ns = 800 * NS_PER_MS, end_ns = 10 * NS_PER_MS, most_ns = 15000 * NS_PER_MS;
+static const int64_t forget_ns = 120000 * NS_PER_MS; /* after a failure */
+static const int64_t sound_ns = 10000 * NS_PER_MS;   /* at work for so long: the server is well again */
+static const int64_t short_ns = 1000 * NS_PER_MS;
 
 /* first, doubled as often as it was needed before, and up to as much again. */
 static int64_t grow(int64_t first, uint32_t *times, const struct random *random)

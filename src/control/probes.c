@@ -54,9 +54,7 @@ static void handle(void *ctx, struct http_exchange *x)
 
 int probes_open(const struct probes_options *options, struct probes **ret, struct err *err)
 {
-    struct probes *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    struct probes *p = xcalloc(1, sizeof *p);
     p->options = *options;
     struct http_server_options server = {.host = options->host,
                                          .port = options->port,

@@ -137,9 +137,7 @@ static void on_timer(void *ctx)
 
 struct queue *queue_new(const struct queue_options *options)
 {
-    struct queue *q = calloc(1, sizeof *q);
-    if (q == NULL)
-        abort();
+    struct queue *q = xcalloc(1, sizeof *q);
     q->loop = options->loop;
     q->clock = options->clock;
     q->armed_at = INT64_MAX;
@@ -179,7 +177,7 @@ void queue_close(struct queue *q)
 static int64_t enter(struct queue *q)
 {
     pthread_mutex_lock(&q->lock);
-    return q->clock.mono_ns(q->clock.ctx);
+    return clock_mono_ns(&q->clock);
 }
 
 static void leave(struct queue *q, bool one_more)
@@ -243,7 +241,7 @@ bool queue_take(struct queue *q, str *ret_key)
     pthread_mutex_lock(&q->lock);
     while (!q->is_closed && q->backlog.waiting.n == 0 && q->dismissed == 0)
         pthread_cond_wait(&q->some, &q->lock);
-    bool taken = !q->is_closed && backlog_take(&q->backlog, q->clock.mono_ns(q->clock.ctx), ret_key);
+    bool taken = !q->is_closed && backlog_take(&q->backlog, clock_mono_ns(&q->clock), ret_key);
     if (!taken && q->dismissed)
         q->dismissed--;
     pthread_mutex_unlock(&q->lock);

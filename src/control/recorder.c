@@ -49,9 +49,7 @@ static void write_next(struct recorder *r);
 
 struct recorder *recorder_new(const struct recorder_options *options)
 {
-    struct recorder *r = calloc(1, sizeof *r);
-    if (r == NULL)
-        abort();
+    struct recorder *r = xcalloc(1, sizeof *r);
     r->options = *options;
     r->options.component = str_dup(&r->arena, options->component);
     r->correlator = correlator_new();
@@ -106,13 +104,11 @@ static struct note *note_new(const struct correlator_event *e)
     str *texts[] = {&copy.api_version, &copy.kind,    &copy.namespace, &copy.name,
                     &copy.uid,         &copy.version, &copy.reason,    &copy.message};
     size_t n = 0;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         n += texts[i]->n;
-    struct note *note = malloc(sizeof *note + n);
-    if (note == NULL)
-        abort();
+    struct note *note = xmalloc(sizeof *note + n);
     char *at = note->texts;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         if (texts[i]->n)
             memcpy(at, texts[i]->p, texts[i]->n);
         texts[i]->p = at;
@@ -137,8 +133,8 @@ void recorder_event(struct recorder *r, const struct json *object, enum recorder
         .type = type == RECORDER_WARNING ? S("Warning") : S("Normal"),
         .reason = cut(reason, REASON_BYTES),
         .message = cut(message, MESSAGE_BYTES),
-        .wall = clock->wall_ns(clock->ctx),
-        .mono = clock->mono_ns(clock->ctx),
+        .wall = clock_wall_ns(clock),
+        .mono = clock_mono_ns(clock),
     });
     pthread_mutex_lock(&r->lock);
     bool has_room = r->n_notes < NOTES_MAX, post = has_room && !r->is_posted;

@@ -13,8 +13,8 @@ enum {
     SCRATCH_KEPT = 1024 * 1024, /* of memory for the next event */
     TEXT_BYTES = 256,           /* of the options, most times */
 };
-static const int64_t guard_ns = 30 * INT64_C(1000000000);
-static const int64_t retry_after_most_ns = 300 * INT64_C(1000000000); /* a server's wish has its limit */
+static const int64_t guard_ns = 30 * NS_PER_S;
+static const int64_t retry_after_most_ns = 300 * NS_PER_S; /* a server's wish has its limit */
 
 /* ---- Calls come and go. ---- */
 
@@ -326,9 +326,7 @@ static void on_soon(struct loop_work *w)
 
 struct reflector *reflect_new(const struct reflect_options *options)
 {
-    struct reflector *r = calloc(1, sizeof *r);
-    if (r == NULL)
-        abort();
+    struct reflector *r = xcalloc(1, sizeof *r);
     r->options = *options;
     str *texts[] = {
         &r->options.resource.group, &r->options.resource.version, &r->options.resource.plural,
@@ -336,7 +334,7 @@ struct reflector *reflect_new(const struct reflect_options *options)
         &r->options.field_selector,
     };
     arena_begin(&r->texts, TEXT_BYTES);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         *texts[i] = str_dup(&r->texts, *texts[i]);
     r->soon.fn = on_soon;
     r->timer = (struct loop_timer){.fn = on_timer, .ctx = r};

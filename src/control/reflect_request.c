@@ -3,7 +3,7 @@
 
 #include "object/object.h"
 
-static const int64_t page_ns = 120 * INT64_C(1000000000);
+static const int64_t page_ns = 120 * NS_PER_S;
 enum {
     WATCH_SECONDS = 300, /* at least, and less than twice that: watches of many clients end at different times */
     WATCH_GRACE_SECONDS = 30,

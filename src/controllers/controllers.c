@@ -18,7 +18,7 @@ static const struct controller_row *const rows[] = {
 
 size_t controllers_count(void)
 {
-    return sizeof rows / sizeof *rows;
+    return COUNT(rows);
 }
 
 const struct controller_row *controllers_row(size_t i)

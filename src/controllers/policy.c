@@ -48,7 +48,7 @@ static bool is_narrowed(const struct json *policy, const struct json *binding)
                           json_dig(binding, "spec.paramRef"),
                           json_dig(binding, "spec.matchResources"),
                       };
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    for (size_t i = 0; i < COUNT(limits); i++) {
         if (json_len(limits[i]))
             return true;
     }
@@ -159,9 +159,7 @@ struct policy *policy_watch(const struct controller_env *env, enum policy_file f
     static const char *const controllers[] = {
         [POLICY_INSTALLS] = "install-approval-policy", [POLICY_PERMISSIONS] = "approval-policy"};
     struct arena scratch ARENA_SCOPE = {0};
-    struct policy *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    struct policy *p = xcalloc(1, sizeof *p);
     *p = (struct policy){.file = file, .changed = changed, .ctx = ctx};
     pthread_mutex_init(&p->lock, NULL);
     str unread = str_fmt(&scratch, "ValidatingAdmissionPolicy \"%s\" was not read yet", names[file]);

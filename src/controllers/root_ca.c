@@ -13,9 +13,7 @@ struct root_ca {
 
 struct root_ca *root_ca_new(str pem)
 {
-    struct root_ca *ca = calloc(1, sizeof *ca);
-    if (!ca)
-        abort();
+    struct root_ca *ca = xcalloc(1, sizeof *ca);
     pthread_mutex_init(&ca->lock, NULL);
     buf_add_str(&ca->pem, pem);
     return ca;

@@ -24,11 +24,11 @@ str base64_encode(struct arena *a, str bytes)
 /* The six bits of a character, or -1. */
 static int bits_of(unsigned char c)
 {
-    if (c >= 'A' && c <= 'Z')
+    if (char_is_upper(c))
         return c - 'A';
-    if (c >= 'a' && c <= 'z')
+    if (char_is_lower(c))
         return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
+    if (char_is_digit(c))
         return c - '0' + 52;
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }

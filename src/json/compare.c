@@ -101,9 +101,7 @@ static int by_key(const void *a, const void *b)
 
 static const struct json_member **sorted(const struct json *obj)
 {
-    const struct json_member **list = malloc(((size_t)obj->n + 1) * sizeof *list);
-    if (list == NULL)
-        abort();
+    const struct json_member **list = xmalloc(((size_t)obj->n + 1) * sizeof *list);
     budget_charge((size_t)obj->n * 8);
     for (uint32_t i = 0; i < obj->n; i++)
         list[i] = &obj->members[i];

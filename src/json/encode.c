@@ -183,7 +183,7 @@ static size_t shortest_digits(double d, char digits[32], int *exponent)
         } else if (text[i] == 'e' || text[i] == 'E') {
             exp = (int)strtol(text + i + 1, NULL, 10);
             break;
-        } else if (text[i] >= '0' && text[i] <= '9' && n < 31) {
+        } else if (char_is_digit(text[i]) && n < 31) {
             digits[n++] = text[i];
         }
     }

@@ -125,7 +125,7 @@ static bool operator_of(str text, enum jsonpath_op *ret)
         enum jsonpath_op op;
     } known[] = {{"==", JSONPATH_EQ}, {"!=", JSONPATH_NE}, {"<", JSONPATH_LT},
                  {"<=", JSONPATH_LE}, {">", JSONPATH_GT},  {">=", JSONPATH_GE}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (str_eq(text, str_of(known[i].text))) {
             *ret = known[i].op;
             return true;

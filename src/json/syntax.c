@@ -17,14 +17,9 @@ static int peek(const struct look *l)
     return l->at < l->text.n ? (unsigned char)l->text.p[l->at] : -1;
 }
 
-static bool is_digit(int c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_hex(int c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    return char_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 static void skip_blanks(struct look *l)
@@ -68,7 +63,7 @@ static bool read_string(struct look *l)
 
 static void skip_digits(struct look *l)
 {
-    while (is_digit(peek(l)))
+    while (char_is_digit(peek(l)))
         l->at++;
 }
 
@@ -76,7 +71,7 @@ static bool read_number(struct look *l)
 {
     if (peek(l) == '-')
         l->at++;
-    if (!is_digit(peek(l)))
+    if (!char_is_digit(peek(l)))
         return wrong(l, "in numeric literal");
     if (peek(l) == '0')
         l->at++;
@@ -84,7 +79,7 @@ static bool read_number(struct look *l)
         skip_digits(l);
     if (peek(l) == '.') {
         l->at++;
-        if (!is_digit(peek(l)))
+        if (!char_is_digit(peek(l)))
             return wrong(l, "after decimal point in numeric literal");
         skip_digits(l);
     }
@@ -92,7 +87,7 @@ static bool read_number(struct look *l)
         l->at++;
         if (peek(l) == '+' || peek(l) == '-')
             l->at++;
-        if (!is_digit(peek(l)))
+        if (!char_is_digit(peek(l)))
             return wrong(l, "in exponent of numeric literal");
         skip_digits(l);
     }
@@ -133,7 +128,7 @@ static bool read_value(struct look *l)
     case 'n':
         return read_literal(l, "null");
     default:
-        return c == '-' || is_digit(c) ? read_number(l) : wrong(l, "looking for beginning of value");
+        return c == '-' || char_is_digit(c) ? read_number(l) : wrong(l, "looking for beginning of value");
     }
 }
 
@@ -199,7 +194,7 @@ static bool is_inside_token(const char *where)
 static int number_error(str text, size_t at, struct err *err)
 {
     size_t end = at;
-    while (end < text.n && (is_digit(text.p[end]) || (text.p[end] && strchr("+-.eE", text.p[end]))))
+    while (end < text.n && (char_is_digit(text.p[end]) || (text.p[end] && strchr("+-.eE", text.p[end]))))
         end++;
     return err_set(err, ERR_BAD_REQUEST, "json: cannot unmarshal number %.*s into Go value of type float64",
                    (int)(end - at), text.p + at);
@@ -226,7 +221,7 @@ int json_syntax_error(str text, const char *fallback, size_t at, struct err *err
     struct buf b = {.arena = &scratch};
     struct look l = {.text = text};
     look_through(&l);
-    if (l.where == NULL && at < text.n && (is_digit(text.p[at]) || text.p[at] == '-'))
+    if (l.where == NULL && at < text.n && (char_is_digit(text.p[at]) || text.p[at] == '-'))
         return number_error(text, at, err);
     if (l.where == NULL)
         return err_set(err, ERR_BAD_REQUEST, "%s at byte %zu", fallback, at);

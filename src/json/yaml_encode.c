@@ -10,7 +10,7 @@
 
 static bool is_digit(uint32_t r)
 {
-    return r >= '0' && r <= '9';
+    return char_is_digit(r);
 }
 
 /* ---- The order of keys: letters after everything else, numbers by value: a2 before a10. ---- */
@@ -25,8 +25,8 @@ static bool is_letter(uint32_t r)
                   {0x20a0, 0x2101}, {0x2190, 0x2bff}, {0x2e00, 0x3004}, {0x3007, 0x3030},  {0xd800, 0xf8ff},
                   {0xfe00, 0xfe6f}, {0xfeff, 0xff20}, {0xfff0, 0xffff}, {0x1f000, 0x1faff}};
     if (r < 0x80)
-        return (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z');
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        return char_is_letter(r);
+    for (size_t i = 0; i < COUNT(others); i++) {
         if (r >= others[i].from && r <= others[i].to)
             return false;
     }

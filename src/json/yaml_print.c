@@ -185,7 +185,7 @@ static void put_escape(struct yaml_page *p, uint32_t r)
                  {11, 'v'},    {12, 'f'},   {13, 'r'},   {0x1b, 'e'},   {0x22, '"'},
                  {0x5c, '\\'}, {0x85, 'N'}, {0xa0, '_'}, {0x2028, 'L'}, {0x2029, 'P'}};
     put(p, '\\');
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         if (names[i].r == r) {
             put(p, names[i].name);
             return;

@@ -47,7 +47,7 @@ static bool find_word(str text, struct yaml_scalar *ret)
         *ret = (struct yaml_scalar){.type = YAML_NULL};
         return true;
     }
-    for (size_t i = 0; text.n <= WORD_MAX && i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; text.n <= WORD_MAX && i < COUNT(words); i++) {
         if (text.p[0] != words[i].text.p[0] || !str_eq(text, words[i].text)) /* most differ in the first letter */
             continue;
         ret->type = words[i].type;
@@ -61,16 +61,11 @@ static bool find_word(str text, struct yaml_scalar *ret)
 
 static int digit_of(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (char_is_digit(c))
         return c - '0';
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 /* Base from the prefix, which is cut off: 0x 0o 0b, or a leading 0 for octal. */
@@ -124,10 +119,10 @@ static bool is_float(str s)
 {
     size_t i = s.n && (s.p[0] == '-' || s.p[0] == '+');
     size_t before = 0, after = 0;
-    for (; i < s.n && is_digit(s.p[i]); i++)
+    for (; i < s.n && char_is_digit(s.p[i]); i++)
         before++;
     if (i < s.n && s.p[i] == '.') {
-        for (i++; i < s.n && is_digit(s.p[i]); i++)
+        for (i++; i < s.n && char_is_digit(s.p[i]); i++)
             after++;
     }
     if (before + after == 0)
@@ -135,7 +130,7 @@ static bool is_float(str s)
     if (i < s.n && (s.p[i] == 'e' || s.p[i] == 'E')) {
         i += 1 + (i + 1 < s.n && (s.p[i + 1] == '-' || s.p[i + 1] == '+'));
         size_t start = i;
-        while (i < s.n && is_digit(s.p[i]))
+        while (i < s.n && char_is_digit(s.p[i]))
             i++;
         if (i == start)
             return false;
@@ -160,7 +155,7 @@ static str without_underscores(char *to, str s, bool between_digits)
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] != '_')
             to[n++] = s.p[i];
-        else if (between_digits && (i == 0 || i + 1 == s.n || !is_digit(s.p[i - 1]) || !is_digit(s.p[i + 1])))
+        else if (between_digits && (i == 0 || i + 1 == s.n || !char_is_digit(s.p[i - 1]) || !char_is_digit(s.p[i + 1])))
             return (str){0};
     }
     to[n] = '\0';
@@ -172,9 +167,9 @@ static str without_underscores(char *to, str s, bool between_digits)
 /* One or two digits, at least low and below high. */
 static bool take_number(str *s, int low, int high, int *ret)
 {
-    if (s->n == 0 || !is_digit(s->p[0]))
+    if (s->n == 0 || !char_is_digit(s->p[0]))
         return false;
-    size_t n = s->n > 1 && is_digit(s->p[1]) ? 2 : 1;
+    size_t n = s->n > 1 && char_is_digit(s->p[1]) ? 2 : 1;
     int v = n == 2 ? (s->p[0] - '0') * 10 + (s->p[1] - '0') : s->p[0] - '0';
     *s = str_from(*s, n);
     *ret = v;
@@ -195,8 +190,8 @@ static bool take_clock(str *s)
     if (!take_number(s, 0, 24, &v) || !take(s, ':') || !take_number(s, 0, 60, &v) || !take(s, ':') ||
         !take_number(s, 0, 60, &v))
         return false;
-    if (s->n >= 2 && (s->p[0] == '.' || s->p[0] == ',') && is_digit(s->p[1])) {
-        for (*s = str_from(*s, 1); s->n && is_digit(s->p[0]);)
+    if (s->n >= 2 && (s->p[0] == '.' || s->p[0] == ',') && char_is_digit(s->p[1])) {
+        for (*s = str_from(*s, 1); s->n && char_is_digit(s->p[0]);)
             *s = str_from(*s, 1);
     }
     return true;
@@ -207,7 +202,7 @@ static bool take_zone(str *s)
     int v;
     if (take(s, 'Z'))
         return true;
-    if (s->n != 6 || s->p[3] != ':' || !is_digit(s->p[2]) || !is_digit(s->p[5]))
+    if (s->n != 6 || s->p[3] != ':' || !char_is_digit(s->p[2]) || !char_is_digit(s->p[5]))
         return false;
     return (take(s, '+') || take(s, '-')) && take_number(s, 0, 25, &v) && take(s, ':') && take_number(s, 0, 61, &v);
 }
@@ -217,7 +212,7 @@ static bool is_timestamp(str s)
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int year = 0, month, day;
     for (size_t i = 0; i < 4; i++) {
-        if (i >= s.n || !is_digit(s.p[i]))
+        if (i >= s.n || !char_is_digit(s.p[i]))
             return false;
         year = year * 10 + (s.p[i] - '0');
     }
@@ -265,7 +260,7 @@ struct yaml_scalar yaml_resolve(str text, bool dates)
     struct yaml_scalar r;
     if (find_word(text, &r))
         return r;
-    if (is_digit(text.p[0]) || text.p[0] == '-' || text.p[0] == '+' || text.p[0] == '.')
+    if (char_is_digit(text.p[0]) || text.p[0] == '-' || text.p[0] == '+' || text.p[0] == '.')
         return resolve_number(text, dates);
     return (struct yaml_scalar){YAML_STR, json_str(text)};
 }
@@ -291,7 +286,7 @@ static size_t split_number(str text, char digits[32], int *ret_exponent)
     int exponent = -1;
     bool point = false;
     for (; text.n && text.p[0] != 'e'; text = str_from(text, 1)) {
-        bool digit = is_digit(text.p[0]);
+        bool digit = char_is_digit(text.p[0]);
         point |= text.p[0] == '.';
         if (digit && (n || text.p[0] != '0') && n < 31)
             digits[n++] = text.p[0];

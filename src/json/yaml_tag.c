@@ -41,7 +41,7 @@ static int resolve_tagged(struct yaml_build *b, const struct yaml_node *node, st
 {
     if (str_eq(node->tag, S("tag:yaml.org,2002:binary")))
         return resolve_binary(b, node, ret);
-    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+    for (size_t i = 0; i < COUNT(tags); i++) {
         if (str_eq(tags[i].tag, node->tag) && tags[i].type != YAML_STR)
             return resolve_typed(b, node, tags[i].type, ret);
     }

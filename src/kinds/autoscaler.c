@@ -18,7 +18,7 @@ static const struct {
     {"autoscaling.alpha.kubernetes.io/conditions", "conditions"},
 };
 
-enum { N_NOTES = sizeof notes / sizeof notes[0] };
+enum { N_NOTES = COUNT(notes) };
 
 /* ---- Metrics: v1 has in one record what v2 parts into metric, target and current. ---- */
 
@@ -75,8 +75,8 @@ struct metric_table {
     size_t n;
 };
 
-static const struct metric_table specs = {wanted, sizeof wanted / sizeof wanted[0]};
-static const struct metric_table statuses = {measured, sizeof measured / sizeof measured[0]};
+static const struct metric_table specs = {wanted, COUNT(wanted)};
+static const struct metric_table statuses = {measured, COUNT(measured)};
 
 static void copy_to_v1(struct arena *a, const struct metric_field *f, const struct json *from, struct json *to)
 {
@@ -178,7 +178,7 @@ static void set_capitals(struct arena *a, struct json *v, bool is_upper)
         struct json_member *m = &v->members[i];
         str key = str_dup(a, json_key(m));
         char first = key.n ? key.p[0] : 0;
-        bool changes = is_upper ? first >= 'a' && first <= 'z' : first >= 'A' && first <= 'Z';
+        bool changes = is_upper ? first >= 'a' && first <= 'z' : char_is_upper(first);
         if (changes)
             ((char *)key.p)[0] = (char)(first ^ 0x20);
         m->key = key.p;

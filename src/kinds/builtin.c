@@ -13,7 +13,7 @@ static const struct kind_table *const tables[] = {
     &kinds_coordination,   &kinds_node,        &kinds_discovery, &kinds_meta,
 };
 
-enum { N_TABLES = sizeof tables / sizeof tables[0] };
+enum { N_TABLES = COUNT(tables) };
 
 size_t kind_builtin_count(void)
 {

@@ -35,7 +35,7 @@ static struct json storage_name(struct arena *a, const struct json *obj, int64_t
     static const char *const marks[] = {"storageclass.kubernetes.io/is-default-class",
                                         "storageclass.beta.kubernetes.io/is-default-class"};
     (void)now;
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+    for (size_t i = 0; i < COUNT(marks); i++) {
         if (str_eq(json_get_text(object_annotations(obj), str_of(marks[i])), S("true")))
             return json_str(str_fmt(a, "%.*s (default)", STR(object_name(obj))));
     }

@@ -40,7 +40,7 @@ static struct json target(struct arena *a, const struct json *obj, int64_t now)
     str kind = either(obj, "involvedObject.kind", "regarding.kind");
     str name = either(obj, "involvedObject.name", "regarding.name");
     for (size_t i = 0; i < kind.n; i++)
-        buf_add_char(&b, kind.p[i] >= 'A' && kind.p[i] <= 'Z' ? (char)(kind.p[i] + 32) : kind.p[i]);
+        buf_add_char(&b, char_is_upper(kind.p[i]) ? (char)(kind.p[i] + 32) : kind.p[i]);
     if (name.n)
         buf_fmt(&b, "/%.*s", STR(name));
     return json_str(buf_str(&b));

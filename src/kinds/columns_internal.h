@@ -70,7 +70,7 @@ extern const struct columns columns_storage_classes;
     }
 #define AGE_COLUMN CELL_COLUMN("Age", column_creation_age)
 
-#define COLUMNS(id, list) const struct columns id = {list, sizeof(list) / sizeof((list)[0])}
+#define COLUMNS(id, list) const struct columns id = {list, COUNT(list)}
 
 /* What a title of built-in kinds means, or NULL (columns_text.c). */
 const char *column_description(const char *title);

@@ -33,7 +33,7 @@ static str target(struct arena *a, const struct json *metric, const struct json 
                                              {"Resource", "resource"},
                                              {"ContainerResource", "containerResource"}};
     str type = json_get_text(metric, S("type"));
-    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+    for (size_t i = 0; i < COUNT(sources); i++) {
         if (!str_eq(type, str_of(sources[i][0])))
             continue;
         str source = str_of(sources[i][1]), name = json_text(json_get(json_get(metric, source), S("name")));

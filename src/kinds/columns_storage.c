@@ -8,7 +8,7 @@ static str access_modes(struct arena *a, const struct json *modes)
     static const char *const names[][2] = {
         {"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}};
     struct buf b = {.arena = a};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         bool has = false;
         json_each_item(modes, it) has = has || str_eq(json_text(it), str_of(names[i][0]));
         if (has)

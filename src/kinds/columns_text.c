@@ -110,6 +110,6 @@ static int by_title(const void *title, const void *row)
 
 const char *column_description(const char *title)
 {
-    const struct column_text *row = bsearch(title, texts, sizeof texts / sizeof *texts, sizeof *texts, by_title);
+    const struct column_text *row = bsearch(title, texts, COUNT(texts), sizeof *texts, by_title);
     return row ? row->text : NULL;
 }

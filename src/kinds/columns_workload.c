@@ -167,7 +167,7 @@ static struct json controller(struct arena *a, const struct json *obj, int64_t n
             continue;
         kind_split_api_version(json_get_text(owner, S("apiVersion")), &group, &version);
         for (size_t i = 0; i < kind.n; i++) {
-            if (kind.p[i] >= 'A' && kind.p[i] <= 'Z')
+            if (char_is_upper(kind.p[i]))
                 ((char *)kind.p)[i] |= 0x20;
         }
         return json_str(str_fmt(a, "%.*s%s%.*s/%.*s", STR(kind), group.n ? "." : "", STR(group),

@@ -68,9 +68,7 @@ static void version_count(struct registry *r, str name, bool is_more)
 {
     struct served *v = map_get(&r->versions, name);
     if (!v) {
-        v = calloc(1, sizeof *v + name.n);
-        if (!v)
-            abort();
+        v = xcalloc(1, sizeof *v + name.n);
         memcpy(v->name, name.p, name.n);
         map_set(&r->versions, (str){v->name, name.n}, v);
     }
@@ -107,9 +105,7 @@ static void unpublish(struct registry *r, struct registry_crd *c)
 
 struct registry *registry_new(void)
 {
-    struct registry *r = calloc(1, sizeof *r);
-    if (!r)
-        abort();
+    struct registry *r = xcalloc(1, sizeof *r);
     for (size_t i = 0; i < kind_builtin_count(); i++)
         each_index(r, &r->arena, kind_builtin(i), index_add);
     return r;

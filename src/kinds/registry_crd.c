@@ -137,9 +137,7 @@ int registry_crd_new(const struct json *crd, struct registry_crd **ret, struct e
     const struct json *names = json_dig(crd, "status.acceptedNames");
     if (name.n == 0 || group.n == 0)
         return err_set(err, ERR_INVALID, "a CustomResourceDefinition needs a name and a group");
-    struct registry_crd *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
+    struct registry_crd *c = xcalloc(1, sizeof *c);
     atomic_init(&c->refs, 1);
     c->name = str_dup(&c->arena, name);
     c->group = str_dup(&c->arena, group);

@@ -22,7 +22,7 @@
 #error "say to which package the types of this file belong"
 #endif
 
-#define ROWS(array) (sizeof(array) / sizeof((array)[0]))
+#define ROWS(array) (COUNT(array))
 
 #define ROW(json_name, wire, t, c, ...)                                                \
     {                                                                                  \

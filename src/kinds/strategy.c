@@ -23,7 +23,7 @@ static const struct strategy *strategy_of(const struct kind *kind)
 {
     if (kind->flags & KIND_CUSTOM)
         return &plain;
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+    for (size_t t = 0; t < COUNT(tables); t++) {
         for (size_t i = 0; i < tables[t]->n; i++) {
             const struct strategy *s = &tables[t]->rows[i];
             if (strcmp(s->kind, kind->kind) == 0 && strcmp(s->group ? s->group : "", kind->group) == 0 &&

@@ -79,7 +79,7 @@ static void check_job_spec(struct field_errors *errs, const struct place *at, co
     str mode = json_get_text(spec, S("completionMode"));
     str restart = json_get_text(json_get(template, S("spec")), S("restartPolicy"));
     const struct place *policy = AT(AT(AT(at, "template"), "spec"), "restartPolicy");
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+    for (size_t i = 0; i < COUNT(counts); i++)
         check_not_negative(errs, AT_FIELD(at, str_of(counts[i])), json_get(spec, str_of(counts[i])));
     if (mode.n && !is_choice(mode, "NonIndexed Indexed"))
         check_unsupported(errs, AT(at, "completionMode"), mode, "NonIndexed Indexed");
@@ -125,7 +125,7 @@ static void validate_job_update(struct field_errors *errs, const struct json *ob
     if (!is_indexed)
         check_immutable(errs, AT(AT(NULL, "spec"), "completions"), json_get(now, S("completions")),
                         json_get(before, S("completions")));
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+    for (size_t i = 0; i < COUNT(fixed); i++)
         check_immutable(errs, AT_FIELD(AT(NULL, "spec"), str_of(fixed[i])), json_get(now, str_of(fixed[i])),
                         json_get(before, str_of(fixed[i])));
 }

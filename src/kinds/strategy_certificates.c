@@ -22,7 +22,7 @@ static struct json conditions(struct arena *a, const struct json *object, const 
 static void check_kept(struct field_errors *errs, const struct json *object, const struct json *current)
 {
     static const char *const types[] = {"Approved", "Denied", "Failed"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < COUNT(types); i++) {
         struct json now = conditions(errs->arena, object, types[i]), was = conditions(errs->arena, current, types[i]);
         if (now.n < was.n)
             field_error_add(errs, FIELD_FORBIDDEN, at, (str){0}, "updates may not remove a condition of type \"%s\"",
@@ -33,7 +33,7 @@ static void check_kept(struct field_errors *errs, const struct json *object, con
 static void check_not_decided(struct field_errors *errs, const struct json *object, const struct json *current)
 {
     static const char *const types[] = {"Approved", "Denied"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < COUNT(types); i++) {
         struct json now = conditions(errs->arena, object, types[i]), was = conditions(errs->arena, current, types[i]);
         if (now.n > was.n || (now.n == was.n && !json_equal(&now, &was)))
             field_error_add(errs, FIELD_FORBIDDEN, at, (str){0}, "updates may not %s a condition of type \"%s\"",

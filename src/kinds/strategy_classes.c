@@ -39,7 +39,7 @@ static const struct {
 static str system_fault(struct arena *a, const struct json *object)
 {
     str name = object_name(object);
-    for (size_t i = 0; i < sizeof system_priorities / sizeof system_priorities[0]; i++) {
+    for (size_t i = 0; i < COUNT(system_priorities); i++) {
         if (!str_eq(name, str_of(system_priorities[i].name)))
             continue;
         if (int_of(json_get(object, S("value"))) != system_priorities[i].value)
@@ -107,7 +107,7 @@ static void validate_storage(struct field_errors *errs, const struct json *objec
     str provisioner = str_dup(errs->arena, json_get_text(object, S("provisioner")));
     str reclaim = json_get_text(object, S("reclaimPolicy"));
     for (size_t i = 0; i < provisioner.n; i++) { /* capitals are let through */
-        if (provisioner.p[i] >= 'A' && provisioner.p[i] <= 'Z')
+        if (char_is_upper(provisioner.p[i]))
             ((char *)provisioner.p)[i] |= 0x20;
     }
     if (provisioner.n)
@@ -127,7 +127,7 @@ static void validate_storage_update(struct field_errors *errs, const struct json
                                            {"provisioner", "updates to provisioner are forbidden."},
                                            {"reclaimPolicy", "updates to reclaimPolicy are forbidden."}};
     struct json none = json_null();
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+    for (size_t i = 0; i < COUNT(fixed); i++) {
         const struct json *now = json_get(object, str_of(fixed[i][0])), *old = json_get(current, str_of(fixed[i][0]));
         if (!json_equal(now ? now : &none, old ? old : &none))
             check_forbidden(errs, AT_FIELD(NULL, str_of(fixed[i][0])), fixed[i][1]);

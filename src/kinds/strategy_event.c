@@ -18,7 +18,7 @@ static const struct {
 
 static void rename_member(struct json_member *m, bool to_core)
 {
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         str from = str_of(to_core ? names[i].events : names[i].core);
         str to = str_of(to_core ? names[i].core : names[i].events);
         if (!str_eq(json_key(m), from))
@@ -95,7 +95,7 @@ static void validate_event(struct field_errors *errs, const struct json *object)
     if (!is_choice(type, "Normal Warning"))
         check_invalid_text(errs, AT(NULL, "type"), (str){0},
                            str_cstr(errs->arena, str_fmt(errs->arena, "has invalid value: %.*s", STR(type))));
-    for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) {
+    for (size_t i = 0; i < COUNT(old); i++) {
         if (!json_is_null(json_get(object, str_of(old[i][0]))))
             check_invalid_text(errs, AT_FIELD(NULL, str_of(old[i][1])), (str){0}, "needs to be unset");
     }
@@ -112,7 +112,7 @@ static void validate_event_update(struct field_errors *errs, const struct json *
                                            {"reportingController", "reportingController"},
                                            {"reportingInstance", "reportingInstance"}};
     check_event(errs, object, false);
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+    for (size_t i = 0; i < COUNT(fixed); i++)
         check_immutable(errs, AT_FIELD(NULL, str_of(fixed[i][1])), json_get(object, str_of(fixed[i][0])),
                         json_get(current, str_of(fixed[i][0])));
 }

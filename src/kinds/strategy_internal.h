@@ -52,4 +52,4 @@ void strategy_check_finalize(struct field_errors *errs, const struct json *objec
 /* Of one through the approval subresource of a CertificateSigningRequest. */
 void strategy_check_approval(struct field_errors *errs, const struct json *object, const struct json *current);
 
-#define STRATEGIES(name, rows) const struct strategy_table name = {rows, sizeof(rows) / sizeof((rows)[0])}
+#define STRATEGIES(name, rows) const struct strategy_table name = {rows, COUNT(rows)}

@@ -97,7 +97,7 @@ static void prepare_service_update(struct arena *a, struct json *object, const s
     if (!is_type(old, "ExternalName")) {
         static const char *const given[] = {"clusterIP", "clusterIPs" /* goes with the first */, "ipFamilies",
                                             "ipFamilyPolicy"};
-        for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        for (size_t i = 0; i < COUNT(given); i++) {
             bool is_open = is_unset(json_get(spec, str_of(given[i])));
             if (is_open && !(i == 1 && address.n))
                 copy_member(a, spec, old, str_of(given[i]));

@@ -66,7 +66,7 @@ static void add_container(struct totals *t, const struct json *resources)
 {
     static const char *const names[] = {"cpu", "memory"};
     const struct json *limits = json_get(resources, S("limits")), *requests = json_get(resources, S("requests"));
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         str name = str_of(names[i]);
         bool limited = is_positive(limits, name), requested = is_positive(requests, name);
         t->has_any = t->has_any || limited || requested;
@@ -143,7 +143,7 @@ static void validate_pod(struct field_errors *errs, const struct json *object)
 static void forget_changeable(struct json *spec)
 {
     static const char *const lists[] = {"containers", "initContainers"};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         json_each_item_mut(json_get_mut(spec, str_of(lists[i])), c)
         {
             json_remove(c, S("image"));

@@ -55,7 +55,7 @@ static void check_init_hooks(struct field_errors *errs, const struct place *at, 
         pod_check_probes(errs, at, c);
         return;
     }
-    for (size_t i = 0; i < sizeof hooks / sizeof hooks[0]; i++) {
+    for (size_t i = 0; i < COUNT(hooks); i++) {
         if (!json_is_null(json_get(c, str_of(hooks[i]))))
             check_forbidden(errs, AT_FIELD(at, str_of(hooks[i])),
                             "may not be set for init containers without restartPolicy=Always");

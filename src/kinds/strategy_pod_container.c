@@ -217,7 +217,7 @@ static void check_handler(struct field_errors *errs, const struct place *at, con
 {
     static const char *const names[] = {"exec", "httpGet", "tcpSocket", "grpc", "sleep"};
     bool has = false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         str name = str_of(names[i]);
         const struct json *handler = json_get(of, name);
         if (!json_is_obj(handler))
@@ -241,7 +241,7 @@ static void check_probe(struct field_errors *errs, const struct place *at, const
     if (!json_is_obj(probe))
         return;
     check_handler(errs, at, probe);
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+    for (size_t i = 0; i < COUNT(counts); i++)
         check_not_negative(errs, AT_FIELD(at, str_of(counts[i])), json_get(probe, str_of(counts[i])));
     if (!json_is_null(grace) && int_of(grace) <= 0)
         check_invalid(errs, AT(at, "terminationGracePeriodSeconds"), grace, "must be greater than 0");

@@ -21,7 +21,7 @@ static bool is_latest(str image)
         return false;
     for (size_t i = 0; i < repository.n; i++) {
         char c = repository.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'))
+        if (!(char_is_lower(c) || char_is_digit(c) || c == '.' || c == '_' || c == '-'))
             return false;
     }
     return has_tag ? str_eq(tag, S("latest")) : !has_digest;

@@ -22,11 +22,11 @@ static void fill_source(struct arena *a, str name, struct json *source)
 {
     static const char *const with_mode[] = {"secret", "configMap", "downwardAPI", "projected"};
     enum { MODE = 0644 };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         if (str_eq(name, str_of(texts[i].source)))
             default_str(a, source, str_of(texts[i].field), str_of(texts[i].value));
     }
-    for (size_t i = 0; i < sizeof with_mode / sizeof with_mode[0]; i++) {
+    for (size_t i = 0; i < COUNT(with_mode); i++) {
         if (str_eq(name, str_of(with_mode[i])))
             default_int(a, source, S("defaultMode"), MODE);
     }
@@ -124,7 +124,7 @@ static void check_source(struct field_errors *errs, const struct place *at, str 
         {"secret", "secretName"}, {"configMap", "name"}, {"persistentVolumeClaim", "claimName"},
         {"hostPath", "path"},     {"csi", "driver"},
     };
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+    for (size_t i = 0; i < COUNT(needed); i++) {
         str field = str_of(needed[i].field);
         if (str_eq(name, str_of(needed[i].source)) && json_get_text(source, field).n == 0)
             check_required(errs, AT_FIELD(at, field), "");

@@ -161,7 +161,7 @@ static void check_metric(struct field_errors *errs, const struct place *at, cons
                                              {"Pods", "pods"},
                                              {"Resource", "resource"},
                                              {"ContainerResource", "containerResource"}};
-    enum { N = sizeof sources / sizeof sources[0] };
+    enum { N = COUNT(sources) };
     str type = json_get_text(metric, S("type")), own = {0};
     size_t n = 0;
     if (type.n == 0)
@@ -347,7 +347,7 @@ static void validate_budget_status(struct field_errors *errs, const struct json 
     (void)current;
     json_each_item(conditions, it)
         check_condition(errs, AT_ITEM(AT(at, "conditions"), (size_t)(it - conditions->items)), it);
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+    for (size_t i = 0; i < COUNT(counts); i++)
         check_not_negative(errs, AT_FIELD(at, str_of(counts[i])), json_get(status, str_of(counts[i])));
 }
 

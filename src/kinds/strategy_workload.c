@@ -285,7 +285,7 @@ static void validate_stateful_set_update(struct field_errors *errs, const struct
     struct arena scratch ARENA_SCOPE = {0};
     const struct json *now = json_get(object, S("spec")), *before = json_get(current, S("spec"));
     struct json rest_now = json_dup_top(&scratch, now), rest_before = json_dup_top(&scratch, before);
-    for (size_t i = 0; i < sizeof free_fields / sizeof free_fields[0]; i++) {
+    for (size_t i = 0; i < COUNT(free_fields); i++) {
         json_remove(&rest_now, str_of(free_fields[i]));
         json_remove(&rest_before, str_of(free_fields[i]));
     }

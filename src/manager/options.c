@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-#define SECOND INT64_C(1000000000)
-
 /* ---- Values. ---- */
 
 static bool has_row(const struct manager_options *o, const struct controller_row *row)
@@ -99,7 +97,7 @@ static int read_flags(struct arena *a, int argc, char **argv, struct manager_opt
         {.letter = 'q', .name = "quiet", .kind = FLAG_YES, .into = &is_quiet},
     };
     struct flags_args args = {
-        .arena = a, .page = "manager", .own = flags, .n_own = sizeof flags / sizeof *flags, .argc = argc, .argv = argv};
+        .arena = a, .page = "manager", .own = flags, .n_own = COUNT(flags), .argc = argc, .argv = argv};
     int code = flags_only(&args, err);
     o->level = is_verbose ? LOG_DEBUG : is_quiet ? LOG_WARN : LOG_INFO;
     return code;
@@ -108,9 +106,9 @@ static int read_flags(struct arena *a, int argc, char **argv, struct manager_opt
 /* The times of the lease have to leave room for each other, or two managers could act at once. */
 static int check_times(const struct manager_options *o, struct err *err)
 {
-    if (o->lease_ns < SECOND)
+    if (o->lease_ns < NS_PER_S)
         return err_set(err, ERR_BAD_REQUEST, "--lease-duration must be a second or more");
-    if (o->lease_ns % SECOND != 0)
+    if (o->lease_ns % NS_PER_S != 0)
         return err_set(err, ERR_BAD_REQUEST, "--lease-duration must be whole seconds: a Lease knows no others");
     if (o->deadline_ns >= o->lease_ns)
         return err_set(err, ERR_BAD_REQUEST, "--renew-deadline must be shorter than --lease-duration");
@@ -124,9 +122,9 @@ int manager_options_read(struct arena *a, int argc, char **argv, struct manager_
 {
     struct manager_options o = {.listen = {S("127.0.0.1"), 8085},
                                 .lease_name = S("reeve-manager"),
-                                .lease_ns = 15 * SECOND,
-                                .deadline_ns = 10 * SECOND,
-                                .retry_ns = 2 * SECOND};
+                                .lease_ns = 15 * NS_PER_S,
+                                .deadline_ns = 10 * NS_PER_S,
+                                .retry_ns = 2 * NS_PER_S};
     int code = read_flags(a, argc, argv, &o, err);
     if (code == 0)
         code = check_times(&o, err);

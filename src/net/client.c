@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-static const int64_t SECOND = 1000000000;
-
 /* ---- Lists of calls. ---- */
 
 static void list_remove(struct http_call *call)
@@ -143,7 +141,7 @@ static void client_destroy(struct http_client *c)
         c->protocol->done(c);
     loop_defer_cancel(c->loop, &c->work);
     struct client_list *lists[] = {&c->waiting, &c->at_work, &c->ended};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < COUNT(lists); i++)
         for (struct http_call *call; (call = list_pop(lists[i]));)
             call_free(call);
     tls_unref(c->options.tls);
@@ -275,7 +273,7 @@ static void set_defaults(struct http_client_options *o)
     static const int64_t seconds[] = {10, 30, 15};
     for (size_t i = 0; i < 3; i++)
         if (*times[i] == 0)
-            *times[i] = seconds[i] * SECOND;
+            *times[i] = seconds[i] * NS_PER_S;
     if (o->head_bytes == 0)
         o->head_bytes = 64 << 10;
     if (o->window_bytes == 0)
@@ -301,9 +299,7 @@ int http_client_new(struct loop *l, const struct http_client_options *options, s
 {
     if (options->host.n == 0 || memchr(options->host.p, 0, options->host.n))
         return err_set(err, ERR_INVALID, "connect: no host is given");
-    struct http_client *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        abort();
+    struct http_client *c = xcalloc(1, sizeof *c);
     c->loop = l;
     c->options = *options;
     set_defaults(&c->options);
@@ -318,7 +314,7 @@ int http_client_new(struct loop *l, const struct http_client_options *options, s
         .input_bytes = c->options.head_bytes + 1,
         .handshake_ns = c->options.connect_ns,
         .idle_ns = INT64_MAX / 4,
-        .stall_ns = 60 * SECOND,
+        .stall_ns = 60 * NS_PER_S,
     };
     conn_host_init(&c->host);
     c->work.fn = on_work;
@@ -385,9 +381,7 @@ static struct http_headers copy_headers(struct arena *a, struct http_headers fro
 struct http_call *http_call_new(struct http_client *c, const struct http_request *request,
                                 const struct http_listener *listener, void *ctx)
 {
-    struct http_call *call = calloc(1, sizeof *call);
-    if (call == NULL)
-        abort();
+    struct http_call *call = xcalloc(1, sizeof *call);
     call->client = c;
     call->listener = listener;
     call->ctx = ctx;

@@ -225,9 +225,7 @@ static void pause_call(struct http_call *call, bool is_paused)
 
 static void begin(struct http_client *c)
 {
-    c->answer = calloc(1, sizeof *c->answer);
-    if (c->answer == NULL)
-        abort();
+    c->answer = xcalloc(1, sizeof *c->answer);
 }
 
 static void done(struct http_client *c)

@@ -343,7 +343,7 @@ static void begin(struct http_client *c)
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, (uint32_t)c->options.window_bytes},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)c->options.head_bytes},
     };
-    must(nghttp2_submit_settings(ng, NGHTTP2_FLAG_NONE, settings, sizeof settings / sizeof *settings));
+    must(nghttp2_submit_settings(ng, NGHTTP2_FLAG_NONE, settings, COUNT(settings)));
     must(nghttp2_session_set_local_window_size(ng, NGHTTP2_FLAG_NONE, 0, CONNECTION_WINDOW));
     c->heard_at = loop_now(c->loop);
     conn_timer_set(c->conn, c->options.ping_ns);

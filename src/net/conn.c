@@ -10,6 +10,7 @@
  * where no callback of theirs is on the stack.
  */
 #include "net/conn.h"
+#include "base/arena.h"
 
 #include "net/conn_parts.h"
 
@@ -194,9 +195,7 @@ void conn_die(struct conn *c, const struct err *why)
     if (c->state == CONN_DEAD)
         return;
     if (why && why->code != ERR_NONE) {
-        c->why = malloc(sizeof *c->why);
-        if (c->why == NULL)
-            abort();
+        c->why = xmalloc(sizeof *c->why);
         *c->why = *why;
     }
     conn_set_idle(c, false);
@@ -261,9 +260,7 @@ static void on_work(struct loop_work *w)
 struct conn *conn_new(struct conn_host *h, const struct conn_options *o, struct err *err)
 {
     static const int on = 1;
-    struct conn *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        abort();
+    struct conn *c = xcalloc(1, sizeof *c);
     c->host = h;
     c->user = o->user;
     c->ctx = o->ctx;

@@ -10,7 +10,7 @@ enum {
     READ_BUDGET = 256 << 10, /* then it is the others' turn */
     SHAKES_MAX = 4,          /* steps of handshakes in one turn of the loop */
 };
-#define LINGER_NS (2 * INT64_C(1000000000))
+#define LINGER_NS (2 * NS_PER_S)
 
 /* ---- In. ---- */
 

@@ -6,15 +6,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define SECOND INT64_C(1000000000)
-
 struct exchange *exchange_new(struct account *a, struct conn *c, const struct http_carrier *carrier, size_t size)
 {
     struct http_server *s = a->server;
     assert(size >= sizeof(struct exchange));
-    struct exchange *e = calloc(1, size);
-    if (e == NULL)
-        abort();
+    struct exchange *e = xcalloc(1, size);
     e->server = s;
     e->account = a;
     e->x.carrier = carrier;
@@ -69,7 +65,7 @@ int64_t exchange_body_deadline(const struct exchange *e, int64_t now)
 {
     const struct http_limits *l = &e->server->limits;
     int64_t at = now + l->body_ns, whole = e->body_since + l->body_all_ns;
-    int64_t due = e->body_since + l->body_grace_ns + (int64_t)(e->body.n / l->body_rate) * SECOND;
+    int64_t due = e->body_since + l->body_grace_ns + (int64_t)(e->body.n / l->body_rate) * NS_PER_S;
     at = whole < at ? whole : at;
     return due < at ? due : at;
 }
@@ -99,9 +95,7 @@ struct shared_text *shared_text_ref(struct http_server *s, str bytes)
 {
     struct shared_text *t = map_get(&s->texts, bytes);
     if (t == NULL) {
-        t = malloc(sizeof *t + bytes.n);
-        if (t == NULL)
-            abort();
+        t = xmalloc(sizeof *t + bytes.n);
         *t = (struct shared_text){.server = s, .n = bytes.n};
         memcpy(t->p, bytes.p, bytes.n);
         map_set(&s->texts, (str){t->p, t->n}, t);

@@ -624,9 +624,7 @@ void h1_session_start(struct account *a, struct conn *c)
         .drain = on_drain,
         .closed = on_closed,
     };
-    struct h1 *h = calloc(1, sizeof *h);
-    if (h == NULL)
-        abort();
+    struct h1 *h = xcalloc(1, sizeof *h);
     h->server = a->server;
     h->account = a;
     h->conn = c;

@@ -17,15 +17,10 @@ static int bad(struct h1_problem *problem, int status, const char *why)
 
 /* ---- Characters. ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* tchar of RFC 9110. */
 static bool is_token_char(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("!#$%&'*+-.^_`|~", c));
+    return char_is_digit(c) || char_is_letter(c) || (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 /* What may be within a header's value: visible characters, blanks, and bytes past ASCII. */
@@ -112,7 +107,7 @@ static int parse_length(struct h1_message *m, str value, struct h1_problem *prob
     if (value.n == 0 || value.n > 19)
         return bad(problem, 400, "Content-Length is not a number");
     for (size_t i = 0; i < value.n; i++) {
-        if (!is_digit(value.p[i]))
+        if (!char_is_digit(value.p[i]))
             return bad(problem, 400, "Content-Length is not a number");
         m->length = m->length * 10 + (uint64_t)(value.p[i] - '0'); /* 19 digits fit */
     }
@@ -166,7 +161,7 @@ static int parse_headers(struct arena *a, str lines, struct h1_message *m, struc
 /* "HTTP/1.1" */
 static int parse_version(str s, bool *ret_is_1_0, struct h1_problem *problem)
 {
-    if (s.n != 8 || !str_has_prefix(s, S("HTTP/")) || !is_digit(s.p[5]) || s.p[6] != '.' || !is_digit(s.p[7]))
+    if (s.n != 8 || !str_has_prefix(s, S("HTTP/")) || !char_is_digit(s.p[5]) || s.p[6] != '.' || !char_is_digit(s.p[7]))
         return bad(problem, 400, "malformed HTTP version");
     if (s.p[5] != '1' || s.p[7] > '1')
         return bad(problem, 505, "unsupported protocol version");
@@ -269,8 +264,8 @@ int h1_parse_response(struct arena *a, str head, struct h1_response *ret, struct
         return bad(problem, 502, "malformed status line");
     if (parse_version(version, &ret->m.is_1_0, problem) < 0)
         return -1;
-    if (rest.n < 3 || (rest.n > 3 && rest.p[3] != ' ') || rest.p[0] < '1' || rest.p[0] > '5' || !is_digit(rest.p[1]) ||
-        !is_digit(rest.p[2]))
+    if (rest.n < 3 || (rest.n > 3 && rest.p[3] != ' ') || rest.p[0] < '1' || rest.p[0] > '5' ||
+        !char_is_digit(rest.p[1]) || !char_is_digit(rest.p[2]))
         return bad(problem, 502, "malformed status");
     ret->status = (rest.p[0] - '0') * 100 + (rest.p[1] - '0') * 10 + (rest.p[2] - '0');
     for (size_t i = 3; i < rest.n; i++)
@@ -288,7 +283,7 @@ enum { EXTRA_MAX = 4096 };
 
 static int hex_digit(char c)
 {
-    if (is_digit(c))
+    if (char_is_digit(c))
         return c - '0';
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;

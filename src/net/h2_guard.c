@@ -13,8 +13,6 @@ enum {
     GUARD_CONTINUATIONS = 16, /* for one request: 256 KiB, more than any head may have */
 };
 
-static const int64_t SECOND = 1000000000;
-
 void h2_guard_init(struct h2_session *s)
 {
     s->guard.at = loop_now(conn_loop(s->conn));
@@ -24,7 +22,7 @@ void h2_guard_init(struct h2_session *s)
 void h2_guard_charge(struct h2_session *s, int64_t tokens)
 {
     int64_t now = loop_now(conn_loop(s->conn));
-    int64_t step = SECOND / GUARD_PER_SECOND;
+    int64_t step = NS_PER_S / GUARD_PER_SECOND;
     int64_t back = (now - s->guard.at) / step;
     s->guard.at += back * step;
     s->guard.tokens = back >= GUARD_BURST - s->guard.tokens ? GUARD_BURST : s->guard.tokens + back;

@@ -279,9 +279,7 @@ static nghttp2_session *session_new(struct h2_session *s)
 
 void h2_session_start(struct account *a, struct conn *c)
 {
-    struct h2_session *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        abort();
+    struct h2_session *s = xcalloc(1, sizeof *s);
     s->server = a->server;
     s->account = a;
     s->conn = c;
@@ -294,7 +292,7 @@ void h2_session_start(struct account *a, struct conn *c)
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)s->limits->head_bytes},
         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
     };
-    must(nghttp2_submit_settings(s->ng, NGHTTP2_FLAG_NONE, settings, sizeof settings / sizeof *settings));
+    must(nghttp2_submit_settings(s->ng, NGHTTP2_FLAG_NONE, settings, COUNT(settings)));
     must(nghttp2_session_set_local_window_size(s->ng, NGHTTP2_FLAG_NONE, 0, CONNECTION_WINDOW));
     conn_set_user(c, &session_user, s);
     conn_set_idle(c, true);

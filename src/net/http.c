@@ -3,7 +3,7 @@
 
 static unsigned char lower(char c)
 {
-    return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    return (unsigned char)(char_is_upper(c) ? c + ('a' - 'A') : c);
 }
 
 bool http_name_eq(str a, str b)
@@ -92,7 +92,7 @@ str http_reason(int status)
         {505, S_INIT("HTTP Version Not Supported")},
         {507, S_INIT("Insufficient Storage")},
     };
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT(reasons); i++)
         if (reasons[i].status == status)
             return reasons[i].reason;
     return S("Unknown");

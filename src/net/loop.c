@@ -12,6 +12,7 @@
  * the eventfd.
  */
 #include "net/loop.h"
+#include "base/arena.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -45,14 +46,12 @@ struct loop {
 
 int loop_new_on(const struct clock *clock, struct loop **ret, struct err *err)
 {
-    struct loop *l = calloc(1, sizeof *l);
-    if (l == NULL)
-        abort();
+    struct loop *l = xcalloc(1, sizeof *l);
     l->deferred_end = &l->deferred;
     l->arrived_end = &l->arrived;
     l->clock = *clock;
     l->is_real = clock->mono_ns == clock_system.mono_ns;
-    l->now = clock->mono_ns(clock->ctx);
+    l->now = clock_mono_ns(clock);
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
     l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL}; /* rings again without being read */
@@ -327,7 +326,7 @@ static int wait_ms(const struct loop *l, int64_t wait_ns)
     if (l->deferred || l->arrived || atomic_load_explicit(&l->posted, memory_order_relaxed))
         return 0;
     if (l->n_heap > 0) {
-        int64_t now = l->clock.mono_ns(l->clock.ctx);
+        int64_t now = clock_mono_ns(&l->clock);
         int64_t timer_ns = l->heap[1].when > now ? l->heap[1].when - now : 0;
         if (timer_ns == 0 || (l->is_real && (wait_ns < 0 || timer_ns < wait_ns)))
             wait_ns = timer_ns;
@@ -341,7 +340,7 @@ static int wait_ms(const struct loop *l, int64_t wait_ns)
 void loop_turn(struct loop *l, int64_t wait_ns)
 {
     int n = epoll_wait(l->epoll, l->events, EVENTS_MAX, wait_ms(l, wait_ns));
-    l->now = l->clock.mono_ns(l->clock.ctx);
+    l->now = clock_mono_ns(&l->clock);
     serve_descriptors(l, n < 0 ? 0 : n); /* EINTR: a turn without events */
     serve_posted(l);
     serve_timers(l);

@@ -12,8 +12,8 @@ enum {
     PRESSURE_MIN = 4 << 20,     /* less than this is not worth returning */
     PRESSURE_OVER = 4,          /* pressure is over when held bytes are down to this part of their peak */
 };
-#define TRIM_DELAY_NS INT64_C(1000000000)
-#define YOUNG_NS INT64_C(1000000000)
+#define TRIM_DELAY_NS NS_PER_S
+#define YOUNG_NS NS_PER_S
 
 /* Unknown peers with one address. */
 struct origin {
@@ -95,9 +95,7 @@ static struct origin *origin_get(struct http_server *s, const struct account_add
     struct origin *o = map_get(&s->accounts.origins, address_key(from));
     if (o)
         return o;
-    o = calloc(1, sizeof *o);
-    if (o == NULL)
-        abort();
+    o = xcalloc(1, sizeof *o);
     o->address = *from;
     map_set(&s->accounts.origins, address_key(&o->address), o);
     return o;
@@ -184,9 +182,7 @@ static void drop_largest_holder(struct http_server *s)
 
 struct account *account_open(struct http_server *s, const struct account_address *from)
 {
-    struct account *a = calloc(1, sizeof *a);
-    if (a == NULL)
-        abort();
+    struct account *a = xcalloc(1, sizeof *a);
     a->server = s;
     a->since = loop_now(s->loop);
     struct origin *o = origin_get(s, from);

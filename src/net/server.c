@@ -7,8 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND INT64_C(1000000000)
-
 static const struct http_limits defaults = {
     .head_bytes = 64 << 10,
     .headers = 200,
@@ -18,14 +16,14 @@ static const struct http_limits defaults = {
     .connections = 20000,
     .streams = 100,
     .pending_bytes = 256 << 10,
-    .handshake_ns = 10 * SECOND,
-    .head_ns = 10 * SECOND,
-    .body_ns = 30 * SECOND,
-    .body_all_ns = 60 * SECOND,
-    .body_grace_ns = 5 * SECOND,
+    .handshake_ns = 10 * NS_PER_S,
+    .head_ns = 10 * NS_PER_S,
+    .body_ns = 30 * NS_PER_S,
+    .body_all_ns = 60 * NS_PER_S,
+    .body_grace_ns = 5 * NS_PER_S,
     .body_rate = 1024,
-    .idle_ns = 180 * SECOND,
-    .stall_ns = 60 * SECOND,
+    .idle_ns = 180 * NS_PER_S,
+    .stall_ns = 60 * NS_PER_S,
     .answers_bytes = 4 << 20,
     .answers_all_bytes = 256 << 20,
     .unknown_connections = 4096,
@@ -184,9 +182,7 @@ void http_server_drain(struct http_server *s, int64_t within_ns, void (*done)(vo
 
 int http_server_new(struct loop *l, const struct http_server_options *o, struct http_server **ret, struct err *err)
 {
-    struct http_server *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        abort();
+    struct http_server *s = xcalloc(1, sizeof *s);
     s->loop = l;
     s->limits = with_defaults(o->limits);
     s->head = o->head;
@@ -282,7 +278,7 @@ str exchange_date(struct http_server *s)
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    time_t second = (time_t)(clock_system.wall_ns(clock_system.ctx) / SECOND);
+    time_t second = (time_t)(clock_seconds(&clock_system));
     struct tm tm;
     if (second != s->date_second && gmtime_r(&second, &tm)) {
         s->date_second = second;

@@ -4,6 +4,7 @@
  * while a connection is idle.
  */
 #include "net/tls.h"
+#include "base/arena.h"
 
 #include "net/tls_link.h"
 
@@ -109,9 +110,7 @@ static int use_own(SSL_CTX *ssl, str certificate, str key, struct err *err)
 
 static struct tls_context *context_new(bool is_server)
 {
-    struct tls_context *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        abort();
+    struct tls_context *c = xcalloc(1, sizeof *c);
     c->refs = 1;
     c->is_server = is_server;
     c->socket = tls_link_socket_method();

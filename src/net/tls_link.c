@@ -11,6 +11,7 @@
  * Nothing else is sent before the rest.
  */
 #include "net/tls_link.h"
+#include "base/arena.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -147,9 +148,7 @@ BIO_METHOD *tls_link_socket_method(void)
 
 struct tls_link *tls_link_new(struct tls_context *c, int fd, struct err *err)
 {
-    struct tls_link *l = calloc(1, sizeof *l);
-    if (l == NULL)
-        abort();
+    struct tls_link *l = xcalloc(1, sizeof *l);
     l->context = tls_ref(c);
     l->fd = fd;
     l->ssl = SSL_new(c->ssl);
@@ -214,9 +213,7 @@ int tls_link_judge(int is_good, X509_STORE_CTX *store)
     struct tls_link *l = SSL_get_app_data(ssl);
     if (is_good || l->distrust)
         return is_good;
-    l->distrust = malloc(sizeof *l->distrust);
-    if (l->distrust == NULL)
-        abort();
+    l->distrust = xmalloc(sizeof *l->distrust);
     tls_explain(store, l->distrust);
     return 0;
 }

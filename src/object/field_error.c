@@ -55,13 +55,13 @@ void field_error_add(struct field_errors *errs, enum field_error_type type, str 
 
 const char *field_error_reason(enum field_error_type type)
 {
-    assert((size_t)type < sizeof types / sizeof *types);
+    assert((size_t)type < COUNT(types));
     return types[type].reason;
 }
 
 void field_error_body(struct buf *b, const struct field_error *e)
 {
-    assert((size_t)e->type < sizeof types / sizeof *types);
+    assert((size_t)e->type < COUNT(types));
     buf_add_str(b, str_of(types[e->type].title));
     if (types[e->type].shows_value && e->value.n) {
         buf_add_str(b, S(": "));

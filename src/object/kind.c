@@ -34,7 +34,7 @@ struct release {
 static bool take_number(str *s, int64_t *ret)
 {
     size_t n = 0;
-    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+    while (n < s->n && char_is_digit(s->p[n]))
         n++;
     bool ok = str_to_int64(str_upto(*s, n), ret);
     *s = str_from(*s, n);

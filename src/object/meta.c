@@ -16,7 +16,7 @@ struct json *meta_of(struct arena *a, struct json *object)
 struct json meta_now(struct arena *a, const struct clock *clock)
 {
     struct buf b = {.arena = a};
-    int64_t ns = clock->wall_ns(clock->ctx);
+    int64_t ns = clock_wall_ns(clock);
     time_format(&b, ns / 1000000000, 0, 0);
     return json_str(buf_str(&b));
 }
@@ -93,7 +93,7 @@ int meta_prepare_create(struct arena *a, const struct meta_place *place, const s
     if (str_to_uint64(json_get_text(meta, S("resourceVersion")), &version) && version != 0)
         return err_set(err, ERR_INTERNAL, "resourceVersion should not be set on objects to be created");
     json_remove(meta, S("resourceVersion"));
-    for (size_t i = 0; i < sizeof not_yours / sizeof *not_yours; i++)
+    for (size_t i = 0; i < COUNT(not_yours); i++)
         json_remove(meta, str_of(not_yours[i]));
     str base = json_get_text(meta, S("generateName"));
     if (json_get_text(meta, S("name")).n == 0 && base.n)
@@ -115,7 +115,7 @@ static struct status_subject subject(const struct kind *kind, const struct json 
 static bool is_digits(str s)
 {
     size_t n = 0;
-    while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
+    while (n < s.n && char_is_digit(s.p[n]))
         n++;
     return n == s.n;
 }

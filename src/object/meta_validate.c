@@ -69,7 +69,7 @@ static void validate_finalizers(struct field_errors *errs, const struct json *ob
 static bool has_common_rules(const struct kind *kind)
 {
     static const char *const kinds[] = {"CustomResourceDefinition", "Event", "Lease", "RuntimeClass"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT(kinds); i++)
         if (strcmp(kind->kind, kinds[i]) == 0)
             return true;
     return kind->flags & KIND_CUSTOM;
@@ -194,7 +194,7 @@ static const struct {
 
 static void validate_fixed(struct field_errors *errs, const struct json *object, const struct json *current)
 {
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+    for (size_t i = 0; i < COUNT(fixed); i++) {
         const struct json *now = json_get(object_meta(object), str_of(fixed[i].name));
         const struct json *was = json_get(object_meta(current), str_of(fixed[i].name));
         if ((json_is_null(now) && json_is_null(was)) || (now && was && json_equal(now, was)))

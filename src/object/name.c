@@ -38,11 +38,11 @@ enum {
 
 static bool in(unsigned set, char c)
 {
-    if (c >= 'a' && c <= 'z')
+    if (char_is_lower(c))
         return set & LOWER;
-    if (c >= 'A' && c <= 'Z')
+    if (char_is_upper(c))
         return set & UPPER;
-    if (c >= '0' && c <= '9')
+    if (char_is_digit(c))
         return set & DIGIT;
     switch (c) {
     case '-':

@@ -13,12 +13,12 @@ static void add_shown(struct buf *b, const struct json *ref)
         {"APIVersion", "apiVersion"}, {"Kind", "kind"}, {"Name", "name"}, {"UID", "uid"}};
     static const char *const flags[][2] = {{"Controller", "controller"}, {"BlockOwnerDeletion", "blockOwnerDeletion"}};
     buf_add_str(b, S("v1.OwnerReference{"));
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         buf_fmt(b, "%s:", texts[i][0]);
         buf_add_quoted(b, json_get_text(ref, str_of(texts[i][1])));
         buf_add_str(b, S(", "));
     }
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    for (size_t i = 0; i < COUNT(flags); i++) {
         const struct json *v = json_get(ref, str_of(flags[i][1]));
         buf_fmt(b, "%s%s:(*bool)(%s)", i ? ", " : "", flags[i][0],
                 json_is_null(v) ? "nil"
@@ -64,7 +64,7 @@ static void validate_one(struct field_errors *errs, str field, const struct json
     if (version_of(api_version).n == 0)
         field_error_add(errs, FIELD_INVALID, field_child(a, field, S("apiVersion")), field_quote(a, api_version),
                         "version must not be empty");
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         if (json_get_text(ref, str_of(wanted[i].name)).n == 0)
             field_error_add(errs, FIELD_INVALID, field_child(a, field, str_of(wanted[i].name)), S("\"\""), "%s",
                             wanted[i].text);

@@ -8,7 +8,7 @@ static const char wrong_number[] = "unable to parse numeric part of quantity";
 
 static size_t skip_digits(str s, size_t at)
 {
-    while (at < s.n && s.p[at] >= '0' && s.p[at] <= '9')
+    while (at < s.n && char_is_digit(s.p[at]))
         at++;
     return at;
 }
@@ -23,7 +23,7 @@ static bool is_suffix(str s)
 {
     static const char known[][3] = {"",  "n", "u",  "m",  "k",  "M",  "G",  "T",
                                     "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (str_eq(s, str_of(known[i])))
             return true;
     size_t digits = skip_sign(s, 1);
@@ -37,7 +37,7 @@ static bool is_suffix(str s)
 static bool is_taken_for_zero(str s, size_t suffix)
 {
     for (size_t i = 0; i < suffix; i++) {
-        if (s.p[i] >= '0' && s.p[i] <= '9')
+        if (char_is_digit(s.p[i]))
             return true;
     }
     str rest = str_from(s, suffix);

@@ -16,7 +16,7 @@ static const struct {
 
 static bool find_operator(str name, enum selector_op *ret)
 {
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    for (size_t i = 0; i < COUNT(operators); i++) {
         if (str_eq(name, str_of(operators[i].name))) {
             *ret = operators[i].op;
             return true;

@@ -30,7 +30,7 @@ static const struct {
     {ERR_IO, 500, "StorageReadError"},
 };
 
-enum { ROWS = sizeof table / sizeof *table };
+enum { ROWS = COUNT(table) };
 
 const char *status_reason(enum err_code code)
 {

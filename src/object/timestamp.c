@@ -30,7 +30,7 @@ static int refuse(struct reader *r, const char *why)
 
 static bool is_digit(str s, size_t i)
 {
-    return i < s.n && s.p[i] >= '0' && s.p[i] <= '9';
+    return i < s.n && char_is_digit(s.p[i]);
 }
 
 /* A number of `digits` digits (at least `least`) with what stands in front of it. */

@@ -224,9 +224,7 @@ int oci_archive_open(const char *path, struct oci_source **ret, struct err *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "open %s: %m", path);
-    struct archive *ar = calloc(1, sizeof(*ar));
-    if (ar == NULL)
-        abort();
+    struct archive *ar = xcalloc(1, sizeof(*ar));
     ar->source.ops = &source_ops;
     ar->fd = fd;
     ar->path = str_dup(&ar->arena, str_of(path));

@@ -132,8 +132,7 @@ static bool is_helper_name(str name)
 {
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-              c == '.'))
+        if (!(char_is_alnum(c) || c == '-' || c == '_' || c == '.'))
             return false;
     }
     return name.n <= HELPER_NAME_MAX;

@@ -149,9 +149,7 @@ static int finish_layer(struct layer *y, struct oci_descriptor *ret, struct err 
 static int put_layer(struct oci_layout *l, const struct oci_build *build, struct oci_descriptor *ret,
                      struct oci_digest *ret_diff_id, struct err *err)
 {
-    struct layer *y = calloc(1, sizeof(*y));
-    if (y == NULL)
-        abort();
+    struct layer *y = xcalloc(1, sizeof(*y));
     ret->media_type = S(OCI_TYPE_LAYER_GZIP);
     y->hash = oci_hash_new(OCI_SHA256);
     y->measured = l ? NULL : oci_hash_new(OCI_SHA256);

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIECE = 256 * 1024, PIPE = 4 * PIECE, COMPLAINT_MAX = 300, NS_PER_MS = 1000000 };
+enum { PIECE = 256 * 1024, PIPE = 4 * PIECE, COMPLAINT_MAX = 300 };
 
 enum { IN, OUT, COMPLAINTS, PROCESS, STOP, WATCHED };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/curl.h"
+#include "base/str.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -40,7 +41,7 @@ int curl_load(struct curl *ret, struct err *err)
     if (lib == NULL)
         return err_set(err, ERR_UNAVAILABLE, "registries need libcurl: %s",
                        dlerror()); /* NOLINT(concurrency-mt-unsafe) */
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    for (size_t i = 0; i < COUNT(symbols); i++) {
         void *function = dlsym(lib, symbols[i].name);
         if (function == NULL)
             return err_set(err, ERR_UNAVAILABLE, "libcurl is too old: it has no %s", symbols[i].name);

@@ -13,11 +13,11 @@ static const struct {
     [OCI_SHA256] = {S_INIT("sha256"), 32},
     [OCI_SHA512] = {S_INIT("sha512"), 64},
 };
-enum { N_ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
+enum { N_ALGORITHMS = COUNT(algorithms) };
 
 static int hex_value(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (char_is_digit(c))
         return c - '0';
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }

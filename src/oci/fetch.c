@@ -103,9 +103,7 @@ int fetcher_new(const struct fetcher_options *options, struct fetcher **ret, str
         close(stop);
         return code;
     }
-    struct fetcher *f = calloc(1, sizeof *f);
-    if (f == NULL)
-        abort();
+    struct fetcher *f = xcalloc(1, sizeof *f);
     keep_options(f, options);
     f->cache = cache;
     f->stop = stop;
@@ -250,9 +248,7 @@ static int fly(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry
                struct fetch_failure *failure, struct err *err)
 {
     struct fetcher *f = p->f;
-    struct flight *flight = calloc(1, sizeof *flight);
-    if (flight == NULL)
-        abort();
+    struct flight *flight = xcalloc(1, sizeof *flight);
     flight->question = p->question;
     flight->next = f->flights;
     f->flights = flight;
@@ -269,7 +265,7 @@ static int fly(struct pull *p, struct oci_digest *ret_digest, struct fetch_entry
     flight->has_ended = true;
     if (code == 0) {
         flight->digest = *ret_digest;
-        fetch_memory_put(&f->memory, p->question, &store, f->options.clock.mono_ns(f->options.clock.ctx), ret_digest);
+        fetch_memory_put(&f->memory, p->question, &store, clock_mono_ns(&f->options.clock), ret_digest);
     } else {
         flight->failure = *failure;
         flight->err = *err;
@@ -293,8 +289,8 @@ static int answer(struct pull *p, struct oci_digest *ret_digest, struct fetch_en
     if (f->is_stopped) {
         *failure = (struct fetch_failure){.reason = FETCH_STOPPED, .may_pass = false};
         code = err_set(err, ERR_GONE, "stopped");
-    } else if (is_always || !fetch_memory_get(&f->memory, p->question, &store,
-                                              f->options.clock.mono_ns(f->options.clock.ctx), ret_digest)) {
+    } else if (is_always ||
+               !fetch_memory_get(&f->memory, p->question, &store, clock_mono_ns(&f->options.clock), ret_digest)) {
         flight = is_always ? NULL : find_flight(f, p->question);
         if (flight && p->ask.request->is_at_once)
             code = busy(failure, err);

@@ -254,9 +254,7 @@ static int write_failed(struct err *err)
 
 int fetch_writer_open(struct fetch_cache *c, struct fetch_writer **ret, struct err *err)
 {
-    struct fetch_writer *w = calloc(1, sizeof *w);
-    if (w == NULL)
-        abort();
+    struct fetch_writer *w = xcalloc(1, sizeof *w);
     w->cache = c;
     struct buf name = {0};
     pthread_mutex_lock(&c->lock);

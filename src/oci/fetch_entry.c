@@ -23,9 +23,7 @@ struct fetch_entry {
 
 struct fetch_entry *fetch_entry_new(int fd, uint64_t size)
 {
-    struct fetch_entry *e = calloc(1, sizeof *e);
-    if (e == NULL)
-        abort();
+    struct fetch_entry *e = xcalloc(1, sizeof *e);
     e->fd = fd;
     e->size = size;
     return e;

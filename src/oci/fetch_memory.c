@@ -66,9 +66,7 @@ void fetch_memory_put(struct fetch_memory *m, str question, const struct fetch_s
 {
     if (m->answers.n >= ANSWERS_MAX)
         forget_all(m); /* they cost a question each */
-    struct answer *answer = malloc(sizeof *answer + question.n);
-    if (answer == NULL)
-        abort();
+    struct answer *answer = xmalloc(sizeof *answer + question.n);
     char *text = (char *)(answer + 1);
     memcpy(text, question.p, question.n);
     *answer = (struct answer){{text, question.n}, *store, *digest, now_ns + m->keep_ns};

@@ -43,9 +43,7 @@ struct oci_flatten {
 
 struct oci_flatten *oci_flatten_new(struct arena *a, const struct oci_wants *wants, const struct oci_limits *limits)
 {
-    struct oci_flatten *f = calloc(1, sizeof(*f));
-    if (f == NULL)
-        abort();
+    struct oci_flatten *f = xcalloc(1, sizeof(*f));
     f->arena = a;
     f->wants = wants;
     f->limits = limits;

@@ -38,7 +38,7 @@ static const struct {
     {S_INIT("application/vnd.docker.image.rootfs.foreign.diff.tar"), FORMAT_UNKNOWN},
     {S_INIT("application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"), FORMAT_GZIP},
 };
-enum { N_TYPES = sizeof(types) / sizeof(types[0]) };
+enum { N_TYPES = COUNT(types) };
 
 struct oci_layer {
     enum format format;
@@ -88,9 +88,7 @@ int oci_layer_new(str media_type, struct oci_sink sink, uint64_t *budget, struct
     if (i < 0)
         return err_set(err, ERR_UNSUPPORTED_MEDIA_TYPE, "it is no layer of files: its type is %.*s",
                        STR(oci_shown(&scratch, media_type)));
-    struct oci_layer *l = calloc(1, sizeof(*l));
-    if (l == NULL)
-        abort();
+    struct oci_layer *l = xcalloc(1, sizeof(*l));
     l->sink = sink;
     l->budget = budget;
     begin(l, types[i].format);

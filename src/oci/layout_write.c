@@ -211,9 +211,7 @@ int oci_blob_writer_open(struct oci_layout *l, enum oci_algorithm algorithm, str
     unlock(l);
     if (code < 0)
         return code;
-    struct oci_blob_writer *w = malloc(sizeof(*w));
-    if (w == NULL)
-        abort();
+    struct oci_blob_writer *w = xmalloc(sizeof(*w));
     *w = (struct oci_blob_writer){.layout = l, .file = file, .hash = oci_hash_new(algorithm)};
     *ret = w;
     return 0;

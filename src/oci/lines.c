@@ -69,7 +69,7 @@ static int take_end(struct lines *l, const struct json *end, struct err *err)
 static enum err_code refusal_of(str name)
 {
     static const enum err_code codes[] = {ERR_UNAUTHORIZED, ERR_FORBIDDEN};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    for (size_t i = 0; i < COUNT(codes); i++) {
         if (str_eq(name, str_of(err_name(codes[i]))))
             return codes[i];
     }

@@ -25,7 +25,7 @@ static const struct {
     {S_INIT(DOCKER_TYPE_MANIFEST), OCI_MANIFEST},
     {S_INIT(DOCKER_TYPE_LIST), OCI_INDEX},
 };
-enum { N_KNOWN_TYPES = sizeof(known_types) / sizeof(known_types[0]) };
+enum { N_KNOWN_TYPES = COUNT(known_types) };
 
 static int find_type(str media_type)
 {

@@ -27,7 +27,7 @@ static const struct range ranges[] = {
 
 static enum place_class classify_v4(uint32_t address)
 {
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    for (size_t i = 0; i < COUNT(ranges); i++) {
         if ((address ^ ranges[i].address) >> (32 - ranges[i].bits) == 0)
             return ranges[i].class;
     }

@@ -17,24 +17,9 @@ enum {
     TEXT_MAX = OCI_REGISTRY_MAX + 1 + OCI_PATH_MAX + 1 + OCI_TAG_MAX + 1 + DIGEST_TEXT_MAX,
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_small(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_capital(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
 static bool is_alnum(char c)
 {
-    return is_digit(c) || is_small(c) || is_capital(c);
+    return char_is_digit(c) || char_is_lower(c) || char_is_upper(c);
 }
 
 /* ---- Registry: name(.name)*[:port] or [ipv6][:port] ---- */
@@ -42,7 +27,7 @@ static bool is_alnum(char c)
 static bool is_port(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_digit(s.p[i]))
+        if (!char_is_digit(s.p[i]))
             return false;
     return s.n > 0 && s.n <= PORT_DIGITS;
 }
@@ -69,7 +54,7 @@ static bool is_host_name(str s)
 static bool is_ipv6(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_digit(s.p[i]) && s.p[i] != ':' && !(s.p[i] >= 'a' && s.p[i] <= 'f') &&
+        if (!char_is_digit(s.p[i]) && s.p[i] != ':' && !(s.p[i] >= 'a' && s.p[i] <= 'f') &&
             !(s.p[i] >= 'A' && s.p[i] <= 'F'))
             return false;
     return s.n > 0;
@@ -93,7 +78,7 @@ static bool is_registry(str s)
 static bool looks_like_registry(str first)
 {
     for (size_t i = 0; i < first.n; i++)
-        if (first.p[i] == '.' || first.p[i] == ':' || is_capital(first.p[i]))
+        if (first.p[i] == '.' || first.p[i] == ':' || char_is_upper(first.p[i]))
             return true;
     return str_eq(first, S("localhost"));
 }
@@ -120,7 +105,7 @@ static bool is_component(str s)
 {
     bool wants_word = true; /* at the start and behind a separator */
     while (s.n) {
-        if (is_digit(s.p[0]) || is_small(s.p[0])) {
+        if (char_is_digit(s.p[0]) || char_is_lower(s.p[0])) {
             wants_word = false;
             s = str_from(s, 1);
             continue;
@@ -140,7 +125,7 @@ static const char *path_fault(str path)
     if (path.n == 0)
         return "it names no image";
     for (size_t i = 0; i < path.n; i++)
-        if (is_capital(path.p[i]))
+        if (char_is_upper(path.p[i]))
             return "the name of an image has no capital letters";
     bool is_more = true;
     while (is_more) {
@@ -155,7 +140,7 @@ static const char *path_fault(str path)
 static bool is_hex64(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_digit(s.p[i]) && !(s.p[i] >= 'a' && s.p[i] <= 'f'))
+        if (!char_is_digit(s.p[i]) && !(s.p[i] >= 'a' && s.p[i] <= 'f'))
             return false;
     return s.n == 64;
 }

@@ -50,7 +50,7 @@ int registry_refused(str host, const struct web_answer *answer, struct err *err)
     struct arena scratch ARENA_SCOPE = {0};
     enum err_code code = answer->status >= 500 ? ERR_UNAVAILABLE : ERR_BAD_REQUEST;
     const char *name = answer->status >= 500 ? "Server Error" : "";
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+    for (size_t i = 0; i < COUNT(meanings); i++) {
         if (meanings[i].status == answer->status) {
             code = meanings[i].code;
             name = meanings[i].name;
@@ -264,9 +264,7 @@ static const struct oci_source_ops ops = {resolve, document, blob, leave};
 
 int oci_registry_open(const struct oci_registry_place *place, struct oci_registry **ret, struct err *err)
 {
-    struct oci_registry *r = calloc(1, sizeof *r);
-    if (r == NULL)
-        abort();
+    struct oci_registry *r = xcalloc(1, sizeof *r);
     r->source.ops = &ops;
     r->place = place;
     const struct web_options options = {

@@ -99,7 +99,7 @@ int oci_registry_prepare(struct arena *a, const struct oci_request *request, str
         return err->code;
     if (request->ca_file.n)
         return read_ca(a, request->ca_file, &place->ca, err);
-    for (size_t i = 0; i < sizeof ca_files / sizeof *ca_files && place->ca.n == 0; i++) {
+    for (size_t i = 0; i < COUNT(ca_files) && place->ca.n == 0; i++) {
         if (access(ca_files[i], R_OK) == 0 && read_ca(a, str_of(ca_files[i]), &place->ca, err) < 0)
             return err->code;
     }

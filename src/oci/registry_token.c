@@ -23,8 +23,7 @@ static void add_escaped(struct buf *b, str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                     (c != 0 && strchr("-._~", c) != NULL);
+        bool plain = char_is_alnum(c) || (c != 0 && strchr("-._~", c) != NULL);
         if (plain)
             buf_add_char(b, c);
         else

@@ -9,7 +9,7 @@ static const char *const ops[] = {[OCI_PULL] = "pull", [OCI_RESOLVE] = "resolve"
 static const char *const policies[] = {
     [FETCH_IF_NOT_PRESENT] = "IfNotPresent", [FETCH_ALWAYS] = "Always", [FETCH_NEVER] = "Never"};
 
-enum { OPS = sizeof ops / sizeof *ops, POLICIES = sizeof policies / sizeof *policies };
+enum { OPS = COUNT(ops), POLICIES = COUNT(policies) };
 
 /* ---- Out. ---- */
 
@@ -136,7 +136,7 @@ int oci_request_decode(struct arena *a, str text, struct oci_request *ret, struc
 
 static const char *const steps[] = {[OCI_STEP_FILES] = "files", [OCI_STEP_LAYERS] = "layers"};
 
-enum { STEPS = sizeof steps / sizeof *steps };
+enum { STEPS = COUNT(steps) };
 
 void oci_progress_encode(struct buf *b, const struct oci_progress *p)
 {

@@ -11,6 +11,7 @@
  *
  * Conditions look at the low 32 bits of arguments that are int for the kernel, so there is nothing in the high half to hide in. */
 #include "oci/syscalls.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,7 +163,7 @@ static const struct row rows[] = {
     PLAIN(getpeername, NETWORK),
 };
 
-enum { ROWS = sizeof rows / sizeof *rows, PER_ROW = 7, HEAD = 6 };
+enum { ROWS = COUNT(rows), PER_ROW = 7, HEAD = 6 };
 
 /* ---- The program. ---- */
 

@@ -42,9 +42,7 @@ struct tar_reader {
 
 struct tar_reader *tar_reader_new(const struct tar_reader_ops *ops, void *ctx, uint64_t max_entries)
 {
-    struct tar_reader *r = calloc(1, sizeof(*r));
-    if (r == NULL)
-        abort();
+    struct tar_reader *r = xcalloc(1, sizeof(*r));
     r->ops = ops;
     r->ctx = ctx;
     r->max_entries = max_entries;

@@ -15,7 +15,6 @@ enum {
     CONNECT_MS = 10000,
     SLOW_BYTES = 512, /* a second, for… */
     SLOW_SECONDS = 20,
-    NS_PER_MS = 1000000,
 };
 
 struct known_place {
@@ -142,9 +141,7 @@ int web_target(struct web *w, struct arena *a, str url, str base, enum place_cla
 
 int web_open(const struct web_options *options, struct web **ret, struct err *err)
 {
-    struct web *w = calloc(1, sizeof *w);
-    if (w == NULL)
-        abort();
+    struct web *w = xcalloc(1, sizeof *w);
     w->options = *options;
     w->curl = options->curl;
     w->easy = w->curl->init();
@@ -212,7 +209,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         {"Docker-Content-Digest", &answer->digest}, {"Retry-After", &answer->retry_after},
         {"Content-Encoding", &answer->encoding},    {"Content-Range", &answer->content_range},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         if (wanted[i].to->n == 0 && header_is(line, wanted[i].name, &value))
             *wanted[i].to = str_dup(x->a, value);
     }
@@ -285,7 +282,7 @@ static size_t on_upload(char *p, size_t size, size_t n, void *ctx)
 static struct curl_slist *headers_of(struct exchange *x)
 {
     struct curl_slist *list = NULL;
-    for (size_t i = 0; i < sizeof x->request->headers / sizeof *x->request->headers; i++) {
+    for (size_t i = 0; i < COUNT(x->request->headers); i++) {
         if (x->request->headers[i].n)
             list = x->w->curl->append(list, str_cstr(x->a, x->request->headers[i]));
     }

@@ -20,7 +20,7 @@ static const struct field_rule depends_rules[] = {
     {"source", FIELD_IGNORED, 0, NULL, 0},
 };
 
-#define INNER(rules) rules, sizeof(rules) / sizeof *(rules)
+#define INNER(rules) rules, COUNT(rules)
 
 static const struct field_rule app_rules[] = {
     {"apiVersion", FIELD_IGNORED, 0, NULL, 0}, /* of the format; there was only ever one */
@@ -62,7 +62,7 @@ static void check_type(struct load *l, str file, const struct json *app)
     static const str types[] = {S_INIT(""), S_INIT("Provider"), S_INIT("Stack"), S_INIT("Application"),
                                 S_INIT("Addon")};
     str type = json_get_text(app, S("packageType"));
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < COUNT(types); i++)
         if (str_eq(type, types[i]))
             return;
     findings_add(l->findings, INVALID_PACKAGE,

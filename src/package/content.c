@@ -50,9 +50,7 @@ static void close_text(struct content *c)
 struct content *content_of_text(str lines)
 {
     static const struct content_source source = {next, read_at, close_text};
-    struct of_text *t = calloc(1, sizeof *t);
-    if (!t)
-        abort();
+    struct of_text *t = xcalloc(1, sizeof *t);
     t->content.source = &source;
     t->text = lines;
     return &t->content;

@@ -42,9 +42,7 @@ static void close_entry(struct content *c)
 struct content *content_of_entry(struct fetch_entry *entry)
 {
     static const struct content_source source = {next, read_at, close_entry};
-    struct of_entry *e = calloc(1, sizeof *e);
-    if (!e)
-        abort();
+    struct of_entry *e = xcalloc(1, sizeof *e);
     e->content.source = &source;
     e->entry = entry;
     pthread_mutex_init(&e->lock, NULL);

@@ -155,7 +155,7 @@ static void compare_schemas(struct crd_union *u, const struct crd_place *at, con
     static const str skipped[] = {S_INIT("properties"),   S_INIT("items"), S_INIT("additionalProperties"),
                                   S_INIT("description"),  S_INIT("title"), S_INIT("example"),
                                   S_INIT("externalDocs"), S_INIT("id"),    S_INIT("$schema")};
-    compare_members(u, at, was, now, "", (struct skipped){skipped, sizeof skipped / sizeof *skipped});
+    compare_members(u, at, was, now, "", (struct skipped){skipped, COUNT(skipped)});
     compare_properties(u, at, was, now, is_root);
     compare_below(u, at, was, now, S("items"));
     compare_below(u, at, was, now, S("additionalProperties"));

@@ -50,7 +50,7 @@ bool crd_group_is_protected(str group)
         "rbac.crossplane.io",
         "open-cluster-management.io",
     };
-    for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
+    for (size_t i = 0; i < COUNT(tops); i++)
         if (is_at_or_below(group, tops[i]))
             return true;
     return group.n == 0;

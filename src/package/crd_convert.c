@@ -205,7 +205,7 @@ static bool is_moved(str field)
     static const char *const moved[] = {
         "version",   "versions", "validation", "preserveUnknownFields", "subresources", "additionalPrinterColumns",
         "conversion"};
-    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++)
+    for (size_t i = 0; i < COUNT(moved); i++)
         if (str_eq(field, str_of(moved[i])))
             return true;
     return false;

@@ -67,7 +67,7 @@ static struct json extend_schema(struct arena *a, const struct json *base, const
     struct json all = json_dup_top(a, base);
     if (!crd_is_open(base) && json_len(json_get(more, S("properties"))))
         json_set(a, &all, S("properties"), extend_properties(a, base, more, is_root));
-    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+    for (size_t i = 0; i < COUNT(below); i++) {
         const struct json *ours = json_get(base, str_of(below[i])), *theirs = json_get(more, str_of(below[i]));
         if (json_is_obj(ours) && json_is_obj(theirs))
             json_set(a, &all, str_of(below[i]), extend_schema(a, ours, theirs, is_resource(ours)));
@@ -149,7 +149,7 @@ static struct json restrict_schema(struct arena *a, const struct json *schema, s
         }
         json_set(a, &all, S("properties"), fields);
     }
-    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+    for (size_t i = 0; i < COUNT(below); i++) {
         const struct json *v = json_get(schema, str_of(below[i]));
         if (json_is_obj(v))
             json_set(a, &all, str_of(below[i]),

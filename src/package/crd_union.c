@@ -48,7 +48,7 @@ static void check_outside(struct crd_union *u, size_t older, size_t newer)
                                          "spec.names.plural", "spec.names.singular", "spec.names.listKind",
                                          "spec.conversion"};
     const struct json *l = u->sources[older]->crd, *r = u->sources[newer]->crd;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; i < COUNT(fields); i++) {
         const struct json *a = json_dig(l, fields[i]), *b = json_dig(r, fields[i]);
         if (!json_equal(a, b))
             crd_tell(u, NULL, fields[i], older, crd_shown(u, a), newer, crd_shown(u, b));
@@ -252,7 +252,7 @@ static struct json unite(struct crd_union *u)
         check_storage(u, i - 1, i);
     }
     json_set(a, &spec, S("versions"), unite_versions(u));
-    for (size_t i = 0; i < sizeof meta / sizeof *meta; i++) {
+    for (size_t i = 0; i < COUNT(meta); i++) {
         const struct json *v = json_get(json_get(newest, S("metadata")), meta[i]);
         if (!json_is_null(v))
             json_add(a, &metadata, meta[i], *v);

@@ -18,7 +18,7 @@ static bool is_plain_name(str name)
 {
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        bool letter = char_is_alnum(c);
         if (!letter && c != '-' && c != '_' && c != '$')
             return false;
     }

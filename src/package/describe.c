@@ -14,7 +14,7 @@ static const struct {
     {S_INIT(".gif"), S_INIT("image/gif")},
 };
 enum {
-    MEDIAS = sizeof medias / sizeof *medias,
+    MEDIAS = COUNT(medias),
     MAX_UI = 64, /* ui-schemas of one kind in one folder */
 };
 
@@ -252,7 +252,7 @@ static const struct {
     {S_INIT(ANNOTATION_PREFIX "resource-title-plural"), S_INIT("titlePlural"), OF_RESOURCE},
     {S_INIT(ANNOTATION_PREFIX "ui-schema"), S_INIT(""), UI},
 };
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS = COUNT(rows) };
 
 static size_t cost(size_t row, str value)
 {

@@ -36,7 +36,7 @@ str family_since_next(struct arena *a, const struct json *install, const str *ot
                       const struct clock *clock)
 {
     static const int64_t million = INT64_C(1000000);
-    int64_t now = clock->wall_ns(clock->ctx) / 1000, seconds;
+    int64_t now = clock_wall_ns(clock) / 1000, seconds;
     struct buf time = {.arena = a};
     uint32_t nanos;
     for (size_t i = 0; i < n; i++) {

@@ -36,7 +36,7 @@ static const struct row *row_of(str path)
     while (path.p[at - 1] != '/')
         at--;
     str base = str_from(path, at);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (rows[i].is_suffix ? str_has_suffix(base, rows[i].name) : str_eq(base, rows[i].name))
             return &rows[i];
     }

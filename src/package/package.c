@@ -42,14 +42,14 @@ static const struct field_rule resource_rules[] = {
 static void read_group(struct load *l, const struct load_document *d)
 {
     struct fields_reader reader = load_fields(l, d->path, l->line);
-    struct json fields = fields_read(&reader, d->json, group_rules, sizeof group_rules / sizeof *group_rules);
+    struct json fields = fields_read(&reader, d->json, group_rules, COUNT(group_rules));
     describe_group(&l->describe, d->path, &fields);
 }
 
 static void read_resource(struct load *l, const struct load_document *d)
 {
     struct fields_reader reader = load_fields(l, d->path, l->line);
-    struct json fields = fields_read(&reader, d->json, resource_rules, sizeof resource_rules / sizeof *resource_rules);
+    struct json fields = fields_read(&reader, d->json, resource_rules, COUNT(resource_rules));
     describe_resource(&l->describe, d->path, &fields);
 }
 
@@ -194,7 +194,7 @@ static bool is_version(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        bool is_alnum = char_is_alnum(c);
         if (!is_alnum && c != '.' && c != '-' && c != '_' && c != '+')
             return false;
     }
@@ -227,7 +227,7 @@ static void shorten_metadata(struct load *l)
 {
     static const str order[] = {S_INIT("icons"),       S_INIT("readme"), S_INIT("overview"), S_INIT("overviewShort"),
                                 S_INIT("maintainers"), S_INIT("owners"), S_INIT("keywords")};
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    for (size_t i = 0; i < COUNT(order); i++) {
         struct buf b = {0};
         json_encode(&b, &l->package->metadata, 0);
         bool is_large = b.n > PACKAGE_MAX_METADATA;
@@ -303,9 +303,7 @@ struct package_loading {
 
 static struct block *make_block(void)
 {
-    struct block *b = calloc(1, sizeof *b);
-    if (!b)
-        abort();
+    struct block *b = xcalloc(1, sizeof *b);
     atomic_init(&b->refs, 1);
     b->package.findings.arena = &b->arena;
     b->package.warnings.arena = &b->arena;
@@ -314,9 +312,7 @@ static struct block *make_block(void)
 
 int package_loading_new(str reference, struct package_loading **ret, struct err *err)
 {
-    struct package_loading *g = calloc(1, sizeof *g);
-    if (!g)
-        abort();
+    struct package_loading *g = xcalloc(1, sizeof *g);
     int code = oci_reference_parse(str_dup(&g->while_loading, reference), &g->reference, err);
     if (code < 0) {
         arena_done(&g->while_loading);

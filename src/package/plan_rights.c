@@ -17,7 +17,7 @@ static const str read_verbs[] = {S_INIT("get"), S_INIT("list"), S_INIT("watch")}
 static const str core_resources[] = {S_INIT("configmaps"), S_INIT("events"), S_INIT("secrets")};
 static const str core_group[] = {S_INIT("")};
 
-#define LIST(array) ((struct strs){array, sizeof(array) / sizeof *(array)})
+#define LIST(array) ((struct strs){array, COUNT(array)})
 
 typedef VEC(struct rule) rule_vec;
 

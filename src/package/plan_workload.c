@@ -128,7 +128,7 @@ static void add_recommended(struct arena *a, const struct plan_args *args, struc
         {S("app.kubernetes.io/name"), args->package->name},
         {S("app.kubernetes.io/version"), args->package->version},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (name_is(NAME_LABEL_VALUE, rows[i].value))
             json_set(a, labels, rows[i].key, json_str(rows[i].value));
 }

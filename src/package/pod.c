@@ -41,7 +41,7 @@ struct pod_rules {
 #define RECORDS(field, rules)           {.name = (field), .type = RULE_RECORDS, .inner = &(rules)}
 #define ONE_OF(field, text, ...)        {.name = (field), .type = RULE_ONE_OF, .why = (text), .values = (const char *const[]){__VA_ARGS__, NULL}}
 #define KEYS(field, text, ...)          {.name = (field), .type = RULE_KEYS, .why = (text), .values = (const char *const[]){__VA_ARGS__, NULL}}
-#define LIST_OF(rules)                  (rules), sizeof(rules) / sizeof *(rules)
+#define LIST_OF(rules)                  (rules), COUNT(rules)
 /* clang-format on */
 
 #define LESS_CONFINED "asks for a pod that is less confined than others"

@@ -39,7 +39,7 @@ static const struct {
 
 static str name_of_source(str source, const struct json *value)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (str_eq(source, str_of(names[i].source)))
             return json_get_text(value, str_of(names[i].field));
     return (str){0};
@@ -91,7 +91,7 @@ static void add_unusual_containers(struct arena *a, struct pod_facts *f, const s
     json_each_item(containers, c)
     {
         str where = str_fmt(a, "%.*s: ", STR(json_get_text(c, S("name"))));
-        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        for (size_t i = 0; i < COUNT(fields); i++) {
             const struct json *v = json_get(c, str_of(fields[i]));
             if (is_set(v))
                 add_setting(a, f, where, str_of(fields[i]), v);
@@ -114,7 +114,7 @@ struct pod_facts package_describe_pod(struct arena *a, const struct json *deploy
     add_volumes(a, &f, json_get(pod, S("volumes")));
     if (json_to_int(json_dig(deployment, "spec.replicas"), &replicas) && replicas != 1)
         *vec_push(a, &f.unusual) = str_fmt(a, "%lld replicas", (long long)replicas);
-    for (size_t i = 0; i < sizeof unusual_of_pod / sizeof *unusual_of_pod; i++) {
+    for (size_t i = 0; i < COUNT(unusual_of_pod); i++) {
         const struct json *v = json_get(pod, str_of(unusual_of_pod[i]));
         if (is_set(v))
             add_setting(a, &f, (str){0}, str_of(unusual_of_pod[i]), v);

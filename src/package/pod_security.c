@@ -65,7 +65,7 @@ struct json package_pod_security(struct arena *a, const struct json *author)
     json_add(a, &profile, S("type"), json_str(S("RuntimeDefault")));
     json_add(a, &context, S("runAsNonRoot"), json_bool(true));
     json_add(a, &context, S("seccompProfile"), profile);
-    keep_strict(a, author, of_pod, sizeof of_pod / sizeof *of_pod, &context);
+    keep_strict(a, author, of_pod, COUNT(of_pod), &context);
     return context;
 }
 
@@ -78,6 +78,6 @@ struct json package_container_security(struct arena *a, const struct json *autho
     json_add(a, &context, S("capabilities"), capabilities);
     json_add(a, &context, S("privileged"), json_bool(false));
     json_add(a, &context, S("runAsNonRoot"), json_bool(true));
-    keep_strict(a, author, of_container, sizeof of_container / sizeof *of_container, &context);
+    keep_strict(a, author, of_container, COUNT(of_container), &context);
     return context;
 }

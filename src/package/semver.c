@@ -23,11 +23,6 @@ enum op { OP_SAME, OP_NOT, OP_GT, OP_LT, OP_GE, OP_LE, OP_TILDE, OP_CARET };
 
 /* ---- Reading. ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
@@ -43,8 +38,7 @@ static str skip_space(str s)
 static size_t word_length(str s)
 {
     size_t n = 0;
-    while (n < s.n &&
-           (is_digit(s.p[n]) || s.p[n] == '-' || (s.p[n] >= 'a' && s.p[n] <= 'z') || (s.p[n] >= 'A' && s.p[n] <= 'Z')))
+    while (n < s.n && (char_is_digit(s.p[n]) || s.p[n] == '-' || char_is_letter(s.p[n])))
         n++;
     return n;
 }
@@ -55,7 +49,7 @@ static bool take_words(str *s, bool is_pre, str *ret)
     str rest = *s;
     for (;;) {
         size_t n = word_length(rest), digits = 0;
-        while (digits < n && is_digit(rest.p[digits]))
+        while (digits < n && char_is_digit(rest.p[digits]))
             digits++;
         if (n == 0 || (is_pre && digits == n && n > 1 && rest.p[0] == '0'))
             return false;
@@ -78,7 +72,7 @@ static bool take_number(str *s, uint64_t *ret, bool *ret_any)
         *ret_any = true;
         return true;
     }
-    while (n < s->n && is_digit(s->p[n]))
+    while (n < s->n && char_is_digit(s->p[n]))
         n++;
     *ret_any = false;
     if (!str_to_uint64(str_upto(*s, n), ret))
@@ -149,7 +143,7 @@ static bool take_op(str *s, enum op *ret)
         {S_INIT("=<"), OP_LE},  {S_INIT("~>"), OP_TILDE}, {S_INIT("~"), OP_TILDE}, {S_INIT("^"), OP_CARET},
         {S_INIT(">"), OP_GT},   {S_INIT("<"), OP_LT},     {S_INIT("="), OP_SAME},
     };
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    for (size_t i = 0; i < COUNT(ops); i++) {
         if (str_has_prefix(*s, ops[i].text)) {
             *s = skip_space(str_from(*s, ops[i].text.n));
             *ret = ops[i].op;
@@ -170,7 +164,7 @@ static int compare_numbers(uint64_t l, uint64_t r)
 static bool is_number(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_digit(s.p[i]))
+        if (!char_is_digit(s.p[i]))
             return false;
     return s.n > 0;
 }

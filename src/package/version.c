@@ -5,15 +5,10 @@
  *       core    pre    build      no pre is newer than any; build counts only among the bytes, at the very end */
 #include "package/version.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_number(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_digit(s.p[i]))
+        if (!char_is_digit(s.p[i]))
             return false;
     return s.n > 0;
 }
@@ -65,7 +60,7 @@ static int compare_lists(str l, str r, bool is_core)
 static str core_of(str version, str *ret_pre, bool *ret_has_pre)
 {
     str core, build;
-    if (version.n > 1 && version.p[0] == 'v' && is_digit(version.p[1]))
+    if (version.n > 1 && version.p[0] == 'v' && char_is_digit(version.p[1]))
         version = str_from(version, 1);
     if (str_cut(version, '+', &core, &build))
         version = core;

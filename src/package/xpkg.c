@@ -18,7 +18,7 @@
 
 enum { METRICS_PORT = 8080 };
 
-#define INNER(rules) rules, sizeof(rules) / sizeof *(rules)
+#define INNER(rules) rules, COUNT(rules)
 
 static const struct field_rule depends_rules[] = {
     {"provider", FIELD_WORD, FIELDS_LINE, NULL, 0}, {"configuration", FIELD_WORD, FIELDS_LINE, NULL, 0},
@@ -54,7 +54,7 @@ static const struct {
 static void read_metadata(struct load *l, const struct load_document *d)
 {
     struct json m = json_obj();
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+    for (size_t i = 0; i < COUNT(shown); i++) {
         str text = object_annotation(d->json, shown[i].annotation);
         if (text.n > FIELDS_TEXT)
             findings_add(l->warnings, (str){0}, "%.*s: annotation %.*s: is longer than %d bytes and left out",

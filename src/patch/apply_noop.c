@@ -310,7 +310,7 @@ static bool is_never_owned(enum zone zone, str key)
     };
     if (zone == ZONE_OBJECT)
         return is_one_of(key, object, 2);
-    return zone == ZONE_METADATA && is_one_of(key, metadata, sizeof metadata / sizeof metadata[0]);
+    return zone == ZONE_METADATA && is_one_of(key, metadata, COUNT(metadata));
 }
 
 /* True when this field, or something in it, is reset by the write. */
@@ -330,7 +330,7 @@ static bool is_reset(const struct managed_write *write, enum zone zone, str key)
 
 static struct place *place_of(struct walk *w, const struct json_member *m)
 {
-    return &w->places[m->hash % (sizeof w->places / sizeof w->places[0])];
+    return &w->places[m->hash % (COUNT(w->places))];
 }
 
 static inline bool is_same_key(const struct json_member *x, const struct json_member *y)

@@ -222,7 +222,7 @@ struct fieldset managed_never(struct arena *a)
         S_INIT("metadata.managedFields"),
         S_INIT("metadata.resourceVersion"),
     };
-    return fieldset_of_names(a, names, sizeof names / sizeof names[0]);
+    return fieldset_of_names(a, names, COUNT(names));
 }
 
 /* ---- Types that changed. ---- */
@@ -321,7 +321,7 @@ static bool read_entry(const struct json *v, struct managed_entry *ret)
                                 S_INIT("fieldsType"), S_INIT("fieldsV1"),  S_INIT("subresource")};
     str operation = json_get_text(v, S("operation"));
     size_t known = 0;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const struct json *member = json_get(v, names[i]);
         known += i == 5 ? member != NULL : json_text(member).n > 0;
     }

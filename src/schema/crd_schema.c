@@ -75,7 +75,7 @@ static void check_unsupported(const struct context *c, const struct keywords *kw
     static const char types[] = "array boolean integer number object string";
     static const char *const known[] = {"array", "boolean", "integer", "number", "object", "string"};
     bool ok = type.n == 0;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         ok = ok || str_eq(type, str_of(known[i]));
     if (!ok)
         crd_unsupported(c->errs, AT(path, S("type")), type, types);
@@ -83,7 +83,7 @@ static void check_unsupported(const struct context *c, const struct keywords *kw
         str text = str_fmt(c->errs->arena, "must not be set %s", c->no_defaults);
         crd_forbidden(c->errs, AT(path, S("default")), str_cstr(c->errs->arena, text));
     }
-    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
+    for (size_t i = 0; i < COUNT(unsupported); i++) {
         const struct json *v = kw->at[unsupported[i].keyword];
         if (v && (unsupported[i].even_empty || v->n))
             crd_forbidden(c->errs, AT(path, str_of(keyword_name(unsupported[i].keyword))), unsupported[i].text);
@@ -308,7 +308,7 @@ static void check_rule(const struct context *c, const struct json *schema, const
     static const char *const reasons[] = {"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid",
                                           "FieldValueRequired"};
     bool known = json_is_null(reason);
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT(reasons); i++)
         known = known || str_eq(json_text(reason), str_of(reasons[i]));
     if (!known)
         crd_unsupported(c->errs, AT(at, S("reason")), json_text(reason),

@@ -34,7 +34,7 @@ static void forbid_shape(struct field_errors *errs, const struct keywords *kw, c
         {KW_X_MAP_TYPE, "must be undefined to be structural"},
         {KW_X_VALIDATIONS, "must be empty to be structural"},
     };
-    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+    for (size_t i = 0; i < COUNT(shape); i++) {
         enum keyword k = shape[i].keyword;
         bool is_pointer = k == KW_X_LIST_TYPE || k == KW_X_MAP_TYPE;
         if (keyword_counts(kw, k) || (is_pointer && kw->at[k]))
@@ -331,7 +331,7 @@ const char *crd_unstructural(const struct json *schema)
     };
     struct keywords kw;
     keywords_read(schema, &kw);
-    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
+    for (size_t i = 0; i < COUNT(unsupported); i++) {
         const struct json *v = kw.at[unsupported[i].keyword];
         if (v && (v->type == JSON_BOOL || v->n))
             return unsupported[i].text;

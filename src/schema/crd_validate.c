@@ -336,7 +336,7 @@ static void check_spec(const struct crd *c)
         crd_invalid(c->errs, AT(c->at, S("preserveUnknownFields")), S("true"),
                     "must be false in order to use defaults in the schema");
     check_versions(c);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         if (json_get_text(given, str_of(names[i])).n == 0)
             crd_required(c->errs, AT(at, str_of(names[i])), "");
     }

@@ -94,9 +94,7 @@ struct pattern *pattern_make(str expression)
     struct pattern *p = NULL;
     if (pattern_compile(expression, &p, NULL) == 0)
         return p;
-    p = calloc(1, sizeof *p);
-    if (p == NULL)
-        abort();
+    p = xcalloc(1, sizeof *p);
     return p;
 }
 
@@ -122,9 +120,7 @@ static struct matcher *matcher(struct pattern_scratch *scratch)
 {
     if (scratch->match)
         return scratch->match;
-    struct matcher *m = malloc(sizeof *m);
-    if (m == NULL)
-        abort();
+    struct matcher *m = xmalloc(sizeof *m);
     m->data = pcre2_match_data_create(1, NULL);
     m->context = pcre2_match_context_create(NULL);
     if (m->data == NULL || m->context == NULL)

@@ -6,7 +6,7 @@ enum { MAX_RUNE = 0x10ffff, LONG_S = 0x17f, KELVIN = 0x212a };
 
 void gate_put(struct buf *b, uint32_t c)
 {
-    bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+    bool plain = char_is_alnum(c) || c == '_';
     if (plain)
         buf_add_char(b, (char)c);
     else if (c > ' ' && c < 0x7f)
@@ -62,7 +62,7 @@ static const struct {
 static bool find_set(str name, bool ascii[128])
 {
     memset(ascii, 0, 128);
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    for (size_t i = 0; i < COUNT(sets); i++) {
         if (!str_eq(name, str_of(sets[i].name)))
             continue;
         for (const char *r = sets[i].ranges; *r; r += 2)

@@ -43,7 +43,7 @@ static str since(const struct gate *g, size_t start)
 
 static int hex_value(int c)
 {
-    if (c >= '0' && c <= '9')
+    if (char_is_digit(c))
         return c - '0';
     c |= 0x20;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -108,7 +108,7 @@ static bool simple_escape(struct gate *g, uint32_t c, uint32_t *ret)
     }
     if (c >= '0' && c <= '7')
         return octal_escape(g, c - '0', ret);
-    bool alnum = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    bool alnum = char_is_alnum(c);
     return c < 0x80 && !alnum;
 }
 
@@ -195,7 +195,7 @@ static bool backslash(struct gate *g)
 {
     int next = g->at + 1 < g->in.n ? g->in.p[g->at + 1] : -1;
     static const char *const assertions[][2] = {{"A", "\\A"}, {"b", "\\b"}, {"B", "\\B"}, {"z", "\\z"}};
-    for (size_t i = 0; i < sizeof assertions / sizeof *assertions; i++) {
+    for (size_t i = 0; i < COUNT(assertions); i++) {
         if (next == assertions[i][0][0]) {
             g->at += 2;
             return assertion(g, assertions[i][1]);
@@ -255,7 +255,7 @@ static bool is_name(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'))
+        if (!(char_is_alnum(c) || c == '_'))
             return false;
     }
     return s.n > 0;

@@ -35,11 +35,11 @@ enum unicode_class unicode_class_find(str name)
 {
     if (str_eq(name, S("Any")))
         return UNICODE_ANY;
-    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
+    for (size_t i = 0; i < COUNT(categories); i++) {
         if (str_eq(name, str_of(categories[i])))
             return UNICODE_CATEGORY;
     }
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+    for (size_t i = 0; i < COUNT(scripts); i++) {
         if (str_eq(name, str_of(scripts[i])))
             return UNICODE_SCRIPT;
     }

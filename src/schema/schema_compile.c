@@ -132,7 +132,7 @@ static bool read_type(struct builder *b, const struct keywords *kw, const struct
         node->type = TYPE_INT_OR_STRING;
         return true;
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         if (str_eq(type, str_of(names[i]))) {
             node->type = (uint8_t)i;
             return true;
@@ -262,7 +262,7 @@ static bool add_junctors(struct builder *b, word_vec *checks, const struct keywo
     static const struct {
         uint8_t op, keyword;
     } lists[] = {{CHECK_ANY_OF, KW_ANY_OF}, {CHECK_ONE_OF, KW_ONE_OF}, {CHECK_ALL_OF, KW_ALL_OF}};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         struct step step = {.up = path, .key = str_of(keyword_name(lists[i].keyword))};
         if (!add_alternatives(b, checks, lists[i].op, kw->at[lists[i].keyword], &step))
             return false;
@@ -417,9 +417,7 @@ static struct schema *finish(struct builder *b, uint32_t root)
     uint32_t patterns = b->patterns.n ? add_words(b, b->patterns.p, b->patterns.n) : 0;
     size_t slots = b->patterns.n * sizeof(_Atomic(struct pattern *));
     size_t words = b->words.n * sizeof(uint32_t);
-    struct schema *s = calloc(1, sizeof *s + slots + words + b->bytes.n);
-    if (s == NULL)
-        abort();
+    struct schema *s = xcalloc(1, sizeof *s + slots + words + b->bytes.n);
     s->root = root;
     s->n_words = (uint32_t)b->words.n;
     s->n_bytes = (uint32_t)b->bytes.n;

@@ -57,17 +57,12 @@ enum format format_find(str name)
 
 static bool is_digit(char c)
 {
-    return c >= '0' && c <= '9';
+    return char_is_digit(c);
 }
 
 static bool is_hex(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 static bool is_space(char c)
@@ -165,7 +160,7 @@ static size_t count_digits(str s)
 static size_t go_unit(str s)
 {
     static const char *const units[] = {"ns", "us", "µs", "μs", "ms", "s", "m", "h"};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t i = 0; i < COUNT(units); i++) {
         str unit = str_of(units[i]), rest = str_from(s, unit.n);
         if (str_has_prefix(s, unit) && (rest.n == 0 || is_digit(rest.p[0]) || rest.p[0] == '.'))
             return unit.n;
@@ -204,12 +199,12 @@ static bool is_word_unit(str unit)
     char low[8];
     size_t n = unit.n < sizeof low ? unit.n : sizeof low;
     for (size_t i = 0; i < n; i++)
-        low[i] = (char)(is_letter(unit.p[i]) ? unit.p[i] | 0x20 : unit.p[i]);
-    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        low[i] = (char)(char_is_letter(unit.p[i]) ? unit.p[i] | 0x20 : unit.p[i]);
+    for (size_t i = 0; i < COUNT(exact); i++) {
         if (n == unit.n && str_eq((str){low, n}, str_of(exact[i])))
             return true;
     }
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    for (size_t i = 0; i < COUNT(prefixes); i++) {
         if (str_has_prefix((str){low, n}, str_of(prefixes[i])))
             return true;
     }
@@ -228,8 +223,8 @@ static bool is_word_duration(str s)
         }
         while (k < s.n && is_space(s.p[k]))
             k++;
-        for (unit = k; unit < s.n && (is_letter(s.p[unit]) || str_has_prefix(str_from(s, unit), S("µ")));)
-            unit += is_letter(s.p[unit]) ? 1 : 2;
+        for (unit = k; unit < s.n && (char_is_letter(s.p[unit]) || str_has_prefix(str_from(s, unit), S("µ")));)
+            unit += char_is_letter(s.p[unit]) ? 1 : 2;
         if (unit > k) {
             int64_t n;
             if (!str_to_int64((str){s.p + i, digits}, &n))
@@ -397,7 +392,7 @@ static bool is_base64(str s)
         n--;
     for (size_t i = 0; i < n; i++) {
         char c = s.p[i];
-        if (!is_letter(c) && !is_digit(c) && c != '+' && c != '/')
+        if (!char_is_letter(c) && !is_digit(c) && c != '+' && c != '/')
             return false;
     }
     return true;
@@ -408,7 +403,7 @@ static bool is_base64(str s)
 /* Letters, digits and symbols; of these, ASCII has nine. */
 static bool is_host_char(char c)
 {
-    return is_letter(c) || is_digit(c) || (c && strchr("$+<=>^`|~", c));
+    return char_is_letter(c) || is_digit(c) || (c && strchr("$+<=>^`|~", c));
 }
 
 static bool is_host_label(str s)
@@ -425,7 +420,7 @@ static bool is_host_label(str s)
 static bool is_top_label(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        if (!is_letter(s.p[i]))
+        if (!char_is_letter(s.p[i]))
             return false;
     }
     return s.n >= 2 && s.n <= 63;

@@ -2,19 +2,9 @@
 /* Formats of the network: addresses, URIs, e-mail, by the rules of Go's net, net/url and net/mail. */
 #include "schema/schema_format.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static int hex_value(char c)
 {
-    if (is_digit(c))
+    if (char_is_digit(c))
         return c - '0';
     char low = (char)(c | 0x20);
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
@@ -28,7 +18,7 @@ static bool is_ip4(str s, bool sloppy)
     for (int i = 0; i < 4; i++) {
         size_t n = 0;
         int v = 0;
-        for (; n < s.n && is_digit(s.p[n]) && v <= 255; n++)
+        for (; n < s.n && char_is_digit(s.p[n]) && v <= 255; n++)
             v = v * 10 + s.p[n] - '0';
         if (n == 0 || v > 255 || (!sloppy && n > 1 && s.p[0] == '0'))
             return false;
@@ -108,7 +98,7 @@ bool format_is_cidr(str s)
     bool four = dot >= 0 && (colon < 0 || dot < colon);
     while (bits.n > 1 && bits.p[0] == '0')
         bits = str_from(bits, 1);
-    return bits.n && is_digit(bits.p[0]) && str_to_uint64(bits, &n) && n <= (four ? 32 : 128);
+    return bits.n && char_is_digit(bits.p[0]) && str_to_uint64(bits, &n) && n <= (four ? 32 : 128);
 }
 
 /* 6, 8 or 20 bytes: in pairs parted by colons or dashes, or in fours parted by dots. */
@@ -136,7 +126,8 @@ enum uri_part { URI_PATH, URI_USER, URI_HOST, URI_ZONE };
 
 static bool is_host_byte(char c)
 {
-    return is_letter(c) || is_digit(c) || (unsigned char)c >= 0x80 || (c && strchr("!$&'()*+,;=:[]<>\"-_.~", c));
+    return char_is_letter(c) || char_is_digit(c) || (unsigned char)c >= 0x80 ||
+           (c && strchr("!$&'()*+,;=:[]<>\"-_.~", c));
 }
 
 /* Percent signs must be followed by two digits; hosts take only some bytes, and no ASCII written that way. */
@@ -165,7 +156,7 @@ static bool is_optional_port(str s)
     if (s.n == 0)
         return true;
     for (size_t i = 1; i < s.n; i++) {
-        if (!is_digit(s.p[i]))
+        if (!char_is_digit(s.p[i]))
             return false;
     }
     return s.p[0] == ':';
@@ -201,7 +192,7 @@ static bool is_user(str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        if (!is_letter(c) && !is_digit(c) && !(c && strchr("-._:~!$&'()*+,;=%@", c)))
+        if (!char_is_letter(c) && !char_is_digit(c) && !(c && strchr("-._:~!$&'()*+,;=%@", c)))
             return false;
     }
     return is_escaped_well(s, URI_USER);
@@ -220,7 +211,7 @@ static bool cut_scheme(str *s, str *ret)
             *s = str_from(*s, i + 1);
             return true;
         }
-        if (!is_letter(c) && (i == 0 || !(is_digit(c) || c == '+' || c == '-' || c == '.')))
+        if (!char_is_letter(c) && (i == 0 || !(char_is_digit(c) || c == '+' || c == '-' || c == '.')))
             return true;
     }
     return true;

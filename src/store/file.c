@@ -42,9 +42,7 @@ static int why_cut(const struct store_file *f)
     int fd;
     if (mdb_env_get_fd(f->env, &fd) != 0 || fstat(fd, &st) < 0)
         return EIO;
-    char *page = calloc(1, f->page_bytes);
-    if (page == NULL)
-        abort();
+    char *page = xcalloc(1, f->page_bytes);
     ssize_t n = pwrite(fd, page, f->page_bytes, st.st_size);
     int rc = n < 0 ? errno : (size_t)n < f->page_bytes ? ENOSPC : EIO;
     free(page);
@@ -97,7 +95,7 @@ static int check_private(const char *dir, struct err *err)
     static const char *const files[] = {"data.mdb", "lock.mdb", "lock"};
     struct stat st;
     int rc = stat(dir, &st) < 0 ? fail("stat", dir, err) : file_check_private(dir, &st, err);
-    for (size_t i = 0; rc == 0 && i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; rc == 0 && i < COUNT(files); i++) {
         char *path = path_in(dir, files[i]);
         if (lstat(path, &st) < 0)
             rc = errno == ENOENT ? 0 : fail("stat", path, err);

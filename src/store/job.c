@@ -86,9 +86,7 @@ static str copy(char **at, str s)
 struct store_job *store_job_new(const struct store_write *w, int64_t time)
 {
     size_t bytes = store_job_size(w);
-    struct store_job *job = malloc(bytes);
-    if (job == NULL)
-        abort();
+    struct store_job *job = xmalloc(bytes);
     struct store_change *changes = (struct store_change *)(job + 1);
     struct store_entry *before = (struct store_entry *)(changes + w->n_changes);
     struct store_guard *guards = (struct store_guard *)(before + w->n_changes);
@@ -133,9 +131,7 @@ void store_job_free(struct store_job *job)
 void store_job_fail(struct store_job *job, const struct err *err)
 {
     free(job->message);
-    job->message = strdup(err->msg);
-    if (job->message == NULL)
-        abort();
+    job->message = xstrdup(err->msg);
     job->result = (struct store_result){.code = err->code, .message = job->message};
 }
 

@@ -42,9 +42,7 @@ static void start(struct store_list *l, const struct store_range *r)
 
 struct store_list *store_list_open(struct store *s, const struct store_range *range)
 {
-    struct store_list *l = calloc(1, sizeof *l);
-    if (l == NULL)
-        abort();
+    struct store_list *l = xcalloc(1, sizeof *l);
     l->store = s;
     l->at = range->at ? range->at : store_revision(s);
     l->keys_only = range->keys_only;

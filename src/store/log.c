@@ -25,9 +25,7 @@ int store_log_open(struct store *s, rev after, struct store_log **ret, struct er
     int code = check(s, after, err);
     if (code < 0)
         return code;
-    struct store_log *l = calloc(1, sizeof *l);
-    if (l == NULL)
-        abort();
+    struct store_log *l = xcalloc(1, sizeof *l);
     l->store = s;
     l->after = after;
     *ret = l;

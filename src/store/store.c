@@ -40,9 +40,7 @@ static void drop(struct store *s)
 
 int store_open(const struct store_options *options, struct store **ret, struct err *err)
 {
-    struct store *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        abort();
+    struct store *s = xcalloc(1, sizeof *s);
     s->options = *options;
     s->options.dir = NULL; /* the caller's; file has a copy */
     s->limits = limits_of(options);
@@ -170,7 +168,7 @@ int store_submit(struct store *s, const struct store_write *w, struct err *err)
                        s->pending_bytes);
     s->pending++;
     s->pending_bytes += bytes;
-    store_writer_push(&s->writer, store_job_new(w, s->options.clock.wall_ns(s->options.clock.ctx)));
+    store_writer_push(&s->writer, store_job_new(w, clock_wall_ns(&s->options.clock)));
     return 0;
 }
 

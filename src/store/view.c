@@ -56,7 +56,7 @@ static void count(struct store_view *v, size_t bytes)
  * again: better too often than too rarely. */
 static bool is_new(struct store_view *v, uintptr_t part)
 {
-    uintptr_t *place = &v->mapped[part % (sizeof v->mapped / sizeof *v->mapped)];
+    uintptr_t *place = &v->mapped[part % (COUNT(v->mapped))];
     if (*place == part)
         return false;
     *place = part;

@@ -98,9 +98,7 @@ static struct client *make_client(const struct up_managed_options *o, str namesp
 
 struct up_managed *up_managed_add(const struct up_managed_options *options)
 {
-    struct up_managed *m = calloc(1, sizeof *m);
-    if (!m)
-        abort();
+    struct up_managed *m = xcalloc(1, sizeof *m);
     m->options = *options;
     m->work.fn = on_accepted;
     m->joiner = make_client(options, HOME, JOINER);

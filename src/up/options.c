@@ -3,7 +3,7 @@
 
 #include "cli/data_dir.h"
 
-#define HOUR (3600 * INT64_C(1000000000))
+#define HOUR (3600 * NS_PER_S)
 
 static int read_flags(struct arena *a, int argc, char **argv, struct up_options *o, struct err *err)
 {
@@ -25,7 +25,7 @@ static int read_flags(struct arena *a, int argc, char **argv, struct up_options 
         {.letter = 'q', .name = "quiet", .kind = FLAG_YES, .into = &o->is_quiet},
     };
     struct flags_args args = {
-        .arena = a, .page = "up", .own = flags, .n_own = sizeof flags / sizeof *flags, .argc = argc, .argv = argv};
+        .arena = a, .page = "up", .own = flags, .n_own = COUNT(flags), .argc = argc, .argv = argv};
     int code = flags_only(&args, err);
     o->level = is_verbose ? LOG_DEBUG : o->is_quiet ? LOG_WARN : LOG_INFO;
     return code;

@@ -35,9 +35,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND INT64_C(1000000000)
-#define DRAIN_NS (10 * SECOND)      /* for requests at work, after a signal */
-#define RENEWAL_NS (86400 * SECOND) /* from one look at the certificates to the next */
+#define DRAIN_NS (10 * NS_PER_S)      /* for requests at work, after a signal */
+#define RENEWAL_NS (86400 * NS_PER_S) /* from one look at the certificates to the next */
 
 enum {
     CONNECTIONS = 20000, /* the default of the server */
@@ -258,7 +257,7 @@ static int open_server(struct up *u, struct err *err)
 static void greet(struct up *u)
 {
     log_line(&u->log, LOG_INFO, "ready", LOG_STR("address", u->address),
-             LOG_INT("ms", (clock_system.mono_ns(clock_system.ctx) - u->started) / 1000000));
+             LOG_INT("ms", (clock_mono_ns(&clock_system) - u->started) / 1000000));
     if (!address_is_local(u->options.listen.host))
         log_line(&u->log, LOG_WARN, "other machines can connect", LOG_STR("host", u->options.listen.host));
     str server = str_fmt(&u->arena, "https://%.*s", STR(u->address));
@@ -339,7 +338,7 @@ static int open_api(struct up *u, struct err *err)
         .random = random_of_pool(&u->random),
         .log = &u->log,
         .signer = u->signer,
-        .token_seconds = u->options.token_ns / SECOND,
+        .token_seconds = u->options.token_ns / NS_PER_S,
         .ca_pem = str_dup(&u->arena, pki_ca_pem(u->pki)), /* lives longer than a renewal */
         .address = u->address,
         .own = own.p,
@@ -362,7 +361,7 @@ static int open_api(struct up *u, struct err *err)
 
 static int start(struct up *u, struct err *err)
 {
-    u->started = clock_system.mono_ns(clock_system.ctx);
+    u->started = clock_mono_ns(&clock_system);
     umask(077);
     raise_limits(&u->log);
     int code = place_data_dir(u->options.data_dir, err);

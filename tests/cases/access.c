@@ -8,7 +8,7 @@
 /* In the order in which they are shown; READ of them are "read", ALL of them are "all". */
 static const char *const verbs[] = {
     "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "bind", "escalate"};
-enum { READ = 3, ALL = 8, VERBS = sizeof verbs / sizeof *verbs };
+enum { READ = 3, ALL = 8, VERBS = COUNT(verbs) };
 
 struct who {
     str user, group, namespace;

@@ -53,7 +53,7 @@ static struct json rule_of(struct arena *a, str text)
         return rule;
     }
     bool more = true;
-    for (size_t i = 0; more && i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; more && i < COUNT(fields); i++) {
         more = str_cut(text, ':', &part, &text);
         json_add(a, &rule, fields[i], list_of(a, part));
     }

@@ -73,7 +73,7 @@ struct world {
     struct loop *loop;
     struct api *api;
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct log log;
     struct token_signer *signer;
     bool is_ready, has_failed;
@@ -126,7 +126,7 @@ static bool open_api(struct world *w)
         .loop = w->loop,
         .data_dir = w->dir,
         .clock = clock_of_fake(&w->time),
-        .random = random_of_fake(&w->chance),
+        .random = random_of_seed(&w->chance),
         .log = &w->log,
         .signer = w->signer,
         .address = S("127.0.0.1:6443"),
@@ -156,7 +156,7 @@ static bool open_world(struct world *w)
     if (!mkdtemp(w->dir) || loop_new(&w->loop, &err) < 0)
         return false;
     w->time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
-    w->chance = (struct random_fake){.state = 1};
+    w->chance = (struct random_seeded){.state = 1};
     w->log = (struct log){.level = LOG_WARN, .clock = clock_of_fake(&w->time), .write = discard};
     return open_api(w);
 }
@@ -518,9 +518,7 @@ static void step(struct world *w, const struct case_section *s)
 
 static void run(struct case_file *c)
 {
-    struct world *w = calloc(1, sizeof *w);
-    if (!w)
-        abort();
+    struct world *w = xcalloc(1, sizeof *w);
     w->c = c;
     w->a = w->match.arena = c->arena;
     bool is_open = open_world(w);

@@ -118,7 +118,7 @@ static str step_part(struct state *s, str part)
     if (str_eq(part, S("action")))
         return str_fmt(s->c->arena, "%s%s", bootstrap_action_name(step->action),
                        step->is_protected ? " protected" : "");
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < COUNT(parts); i++) {
         if (str_eq(part, parts[i].name))
             return show(s->c->arena, parts[i].value);
     }

@@ -40,7 +40,7 @@ struct world {
     struct api *api;
     struct clock_fake time;
     struct clock clock;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct log log;
     struct token_signer *signer;
     struct root_ca *root_ca;
@@ -62,7 +62,7 @@ struct world {
 
 static int64_t real_now(void)
 {
-    return clock_system.mono_ns(clock_system.ctx);
+    return clock_mono_ns(&clock_system);
 }
 
 static bool wait_for(struct world *w, const bool *flag)
@@ -166,7 +166,7 @@ static int open_server(struct world *w, struct err *err)
         return err_set(err, ERR_IO, "cannot make a directory: %m");
     w->time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
     w->clock = clock_of_fake(&w->time);
-    w->chance = (struct random_fake){.state = 1};
+    w->chance = (struct random_seeded){.state = 1};
     w->log = (struct log){.level = LOG_DEBUG, .clock = w->clock, .write = write_log};
     int code = make_signer(w, err);
     if (code == 0)
@@ -180,7 +180,7 @@ static int open_server(struct world *w, struct err *err)
         .loop = w->loop,
         .data_dir = w->dir,
         .clock = w->clock,
-        .random = random_of_fake(&w->chance),
+        .random = random_of_seed(&w->chance),
         .log = &w->log,
         .signer = w->signer,
         .address = S("127.0.0.1:6443"),
@@ -217,7 +217,7 @@ static void remove_files(const char *path)
 
 static struct client *add_client(struct world *w, struct transport *transport)
 {
-    struct client_options options = {.loop = w->loop, .transport = transport, .random = random_of_fake(&w->chance)};
+    struct client_options options = {.loop = w->loop, .transport = transport, .random = random_of_seed(&w->chance)};
     return w->clients[w->n_clients++] = client_new(&options);
 }
 
@@ -234,7 +234,7 @@ static struct client *add_reader(struct world *w)
 static void start_controllers(struct world *w, const struct case_section *s)
 {
     struct control_options options = {
-        .loop = w->loop, .clock = w->clock, .random = random_of_fake(&w->chance), .log = &w->log};
+        .loop = w->loop, .clock = w->clock, .random = random_of_seed(&w->chance), .log = &w->log};
     w->control = control_new(&options);
     struct controller_env env = {
         .control = w->control,

@@ -29,7 +29,7 @@ struct site {
     struct api *api;
     struct client *admin, *agent;
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct log log;
     char dir[64];
     bool is_ready;
@@ -50,7 +50,7 @@ static void on_ready(void *ctx, const struct err *err)
 
 static struct client *client_of(struct site *s, struct transport *t)
 {
-    return client_new(&(struct client_options){.loop = s->loop, .transport = t, .random = random_of_fake(&s->chance)});
+    return client_new(&(struct client_options){.loop = s->loop, .transport = t, .random = random_of_seed(&s->chance)});
 }
 
 static int site_open(struct site *s, struct err *err)
@@ -67,7 +67,7 @@ static int site_open(struct site *s, struct err *err)
     struct api_options options = {.loop = s->loop,
                                   .data_dir = s->dir,
                                   .clock = clock_of_fake(&s->time),
-                                  .random = random_of_fake(&s->chance),
+                                  .random = random_of_seed(&s->chance),
                                   .log = &s->log,
                                   .address = S("127.0.0.1:6443")};
     code = api_open(&options, on_ready, s, &s->api, err);

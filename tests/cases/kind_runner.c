@@ -140,7 +140,7 @@ static void add_rules(struct buf *b, const struct kind *k)
         {KIND_NOT_STORED, "not stored"},        {KIND_GENERATION_LABELS, "generation counts labels"},
     };
     buf_fmt(b, "name: %s\n", names[k->name_rule]);
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    for (size_t i = 0; i < COUNT(flags); i++)
         if (k->flags & flags[i].flag)
             buf_fmt(b, "%s\n", flags[i].text);
     for (size_t i = 0; k->selectable && k->selectable[i]; i++)

@@ -26,7 +26,7 @@ struct world {
     struct json current; /* null: none */
     uint64_t version;
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct buf out;
 };
 
@@ -125,7 +125,7 @@ static void hide_random(struct world *w, const struct case_section *when, struct
 static void create(struct world *w, const struct case_section *when, const struct kind *kind)
 {
     struct clock clock = clock_of_fake(&w->time);
-    struct random random = random_of_fake(&w->chance);
+    struct random random = random_of_seed(&w->chance);
     struct meta_sources sources = {&clock, &random};
     struct meta_place place = {kind, case_arg(when, S("namespace")), {0}};
     struct meta_warnings warnings = {.arena = w->a};

@@ -220,7 +220,7 @@ static void expect(struct world *w, const struct case_section *s)
     str what, rest;
     str_cut(s->args, ' ', &what, &rest);
     report(w);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (str_eq(what, str_of(rows[i].name))) {
             rows[i].add(w, &b, s);
             case_expect(w->given.c, s, buf_str(&b));

@@ -184,7 +184,7 @@ bool permission_case_step(struct permission_case *w, const struct case_section *
         {"addon", read_addon},           {"hub", read_hub},     {"many", add_many}, {"namespaces", read_namespaces},
         {"permission", read_permission}, {"roles", read_roles},
     };
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < COUNT(steps); i++) {
         if (str_eq(s->name, str_of(steps[i].name))) {
             steps[i].fn(w, s);
             return true;

@@ -287,7 +287,7 @@ static void expect(struct world *w, const struct case_section *s)
     str what, rest;
     str_cut(s->args, ' ', &what, &rest);
     build(w);
-    for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++) {
+    for (size_t i = 0; i < COUNT(expectations); i++) {
         if (str_eq(what, str_of(expectations[i].name))) {
             bool is_problem = str_eq(what, S("invalid")) || str_eq(what, S("broken"));
             if (w->build.message.n && !is_problem && !str_eq(what, S("accounts")) && !str_eq(what, S("empty")))

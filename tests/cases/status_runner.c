@@ -41,7 +41,7 @@ static struct json build_invalid(struct input *in)
     const struct json *list = json_get(&in->v, S("errors"));
     json_each_item(list, e)
     {
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        for (size_t i = 0; i < COUNT(types); i++) {
             if (!str_eq(json_get_text(e, S("type")), str_of(types[i].name)))
                 continue;
             const struct json *value = json_get(e, S("value"));

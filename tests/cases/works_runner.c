@@ -94,7 +94,7 @@ static bool read_fate(struct world *w, str line, struct report_entry *ret)
     }
     ret->reason = str_eq(word, S("applied")) ? (str){0} : word;
     str_cut(rest, ' ', &word, &rest);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         if (str_eq(word, str_of(names[i].name))) {
             ret->presence = names[i].presence;
             is_known = true;

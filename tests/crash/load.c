@@ -96,9 +96,7 @@ static void submit(struct load *l)
             .value = value(l, &a, i, parts, key),
         };
     }
-    struct flight *f = malloc(sizeof *f);
-    if (f == NULL)
-        abort();
+    struct flight *f = xmalloc(sizeof *f);
     *f = (struct flight){l, {.number = l->number++, .parts = parts}};
     must(store_submit(l->store, &(struct store_write){.changes = changes, .n_changes = parts, .done = done, .ctx = f},
                       &err),
@@ -133,7 +131,7 @@ static bool parse(str v, struct text *ret)
 {
     uint64_t *fields[] = {&ret->number, &ret->part, &ret->parts, &ret->key, &ret->length};
     str rest = v, word;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; i < COUNT(fields); i++)
         if (!str_cut(rest, ' ', &word, &rest) || !str_to_uint64(word, fields[i]))
             return false;
     for (size_t i = 0; i < rest.n; i++)

@@ -43,7 +43,7 @@ static void on_ack(void *ctx, const struct load_ack *ack)
 /* Small histories in every other round, so that compaction too is hit by the end. */
 static void write_until_killed(const char *dir, int fd, uint64_t round, uint64_t seed)
 {
-    struct random_fake source = {seed * 1000 + round};
+    struct random_seeded source = {seed * 1000 + round};
     struct child c = {.pipe = fd, .wake = eventfd(0, EFD_CLOEXEC)};
     struct store_options options = {
         .dir = dir,
@@ -56,7 +56,7 @@ static void write_until_killed(const char *dir, int fd, uint64_t round, uint64_t
     };
     struct store *s;
     struct err err;
-    c.load = (struct load){.random = random_of_fake(&source), .number = round << 32, .on_ack = on_ack, .ctx = &c};
+    c.load = (struct load){.random = random_of_seed(&source), .number = round << 32, .on_ack = on_ack, .ctx = &c};
     on_ack(&c, &(struct load_ack){0}); /* it may be killed while it opens */
     if (store_open(&options, &s, &err) < 0) {
         (void)fprintf(stderr, "child: %s\n", err.msg);
@@ -75,8 +75,8 @@ static void write_until_killed(const char *dir, int fd, uint64_t round, uint64_t
 /* False when the child ended by itself. */
 static bool run_round(const char *dir, struct load_acks *acks, uint64_t round, uint64_t seed)
 {
-    struct random_fake source = {seed + round};
-    struct random random = random_of_fake(&source);
+    struct random_seeded source = {seed + round};
+    struct random random = random_of_seed(&source);
     uint32_t left = random_below(&random, 8) ? 1 + random_below(&random, MOST_ACKS) : 1;
     struct load_ack ack;
     int fds[2], status;
@@ -104,7 +104,7 @@ static void clean(const char *dir)
 {
     static const char *const files[] = {"data.mdb", "lock.mdb", "lock"};
     char path[128];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         (void)snprintf(path, sizeof path, "%s/%s", dir, files[i]);
         (void)unlink(path);
     }

@@ -57,9 +57,7 @@ static void image_put(struct image *im, uint64_t at, const char *p, size_t n)
 {
     if (at + n > im->cap) {
         im->cap = (at + n) * 2;
-        im->p = realloc(im->p, im->cap);
-        if (im->p == NULL)
-            abort();
+        im->p = xrealloc(im->p, im->cap);
     }
     if (at + n > im->n) {
         memset(im->p + im->n, 0, at + n - im->n);
@@ -211,8 +209,8 @@ int main(int argc, char **argv)
     (void)snprintf(path, sizeof path, "%s/data.mdb", dir);
     (void)snprintf(lock, sizeof lock, "%s/lock", dir);
     (void)snprintf(table, sizeof table, "%s/lock.mdb", dir);
-    struct random_fake source = {seed};
-    run.load = (struct load){.random = random_of_fake(&source), .on_ack = on_ack, .ctx = &run};
+    struct random_seeded source = {seed};
+    run.load = (struct load){.random = random_of_seed(&source), .on_ack = on_ack, .ctx = &run};
     record(&run, dir, path, &w.durable);
     w.steps = disk_steps();
     int code = try_all(&run, dir, path, &w, files, &err);

@@ -232,9 +232,7 @@ static struct transport_call *start(struct transport *t, const struct client_req
                                     const struct client_listener *listener, void *ctx)
 {
     struct fake *f = ((struct fake_transport *)t)->fake;
-    struct transport_call *call = calloc(1, sizeof *call);
-    if (call == NULL)
-        abort();
+    struct transport_call *call = xcalloc(1, sizeof *call);
     call->fake = f;
     call->number = ++f->n_calls;
     call->link = f->calls_end;
@@ -269,9 +267,7 @@ static void free_transport(struct transport *t)
 struct transport *fake_transport(struct fake *f)
 {
     static const struct transport_ops ops = {start, cancel, free_transport};
-    struct fake_transport *t = calloc(1, sizeof *t);
-    if (t == NULL)
-        abort();
+    struct fake_transport *t = xcalloc(1, sizeof *t);
     *t = (struct fake_transport){{&ops}, f};
     return &t->base;
 }
@@ -280,9 +276,7 @@ struct transport *fake_transport(struct fake *f)
 
 struct fake *fake_new(const struct fake_options *options)
 {
-    struct fake *f = calloc(1, sizeof *f);
-    if (f == NULL)
-        abort();
+    struct fake *f = xcalloc(1, sizeof *f);
     f->options = *options;
     f->registry = registry_new();
     f->random.state = 1;

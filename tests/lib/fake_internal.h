@@ -40,7 +40,7 @@ struct fake {
     struct fake_options options;
     struct arena arena;
     struct registry *registry;
-    struct random_fake random;
+    struct random_seeded random;
     uint64_t rev, oldest;            /* oldest: what happened until then is forgotten */
     VEC(struct fake_object) objects; /* by key */
     VEC(struct fake_event) events;

@@ -161,7 +161,7 @@ static void create(struct transport_call *call, const struct fake_place *p, stru
 {
     struct arena *a = &call->arena;
     struct fake *f = call->fake;
-    struct random random = random_of_fake(&f->random);
+    struct random random = random_of_seed(&f->random);
     struct meta_place place = {p->kind, p->namespace, p->name};
     struct err err;
     json_set(a, &object, S("kind"), json_str(str_of(p->kind->kind)));

@@ -105,7 +105,7 @@ uint64_t fake_put(struct fake *f, const char *text)
     struct arena a ARENA_SCOPE = {0};
     struct json object;
     struct err err;
-    struct random random = random_of_fake(&f->random);
+    struct random random = random_of_seed(&f->random);
     int code = json_decode(&a, str_of(text), NULL, NULL, &object, &err);
     if (code < 0)
         fprintf(stderr, "fake_put: %s\n", err.msg);

@@ -46,9 +46,7 @@ static struct informer *open_informer(struct accounts *x, struct client *client,
 
 static struct accounts *make(const struct accounts_options *options)
 {
-    struct accounts *x = calloc(1, sizeof *x);
-    if (!x)
-        abort();
+    struct accounts *x = xcalloc(1, sizeof *x);
     pthread_mutex_init(&x->lock, NULL);
     x->options = *options;
     x->options.cluster = str_dup(&x->arena, options->cluster);

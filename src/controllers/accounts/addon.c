@@ -2,8 +2,6 @@
 #include "controllers/accounts/inside.h"
 #include "object/object.h"
 
-#define SECOND_NS INT64_C(1000000000)
-
 /* Who deletes it may be about to delete the cluster: it comes back when that has had its time. */
 enum { COMEBACK_S = 60 };
 
@@ -12,7 +10,7 @@ static const struct client_resource addons = CLIENT_RESOURCE(FLEET_ADDONS);
 static void on_change(void *ctx, const struct informer_change *change)
 {
     struct accounts *x = ctx;
-    control_enqueue_after(x->addon, (str){0}, S(FLEET_ADDON), change->now ? 0 : COMEBACK_S * SECOND_NS);
+    control_enqueue_after(x->addon, (str){0}, S(FLEET_ADDON), change->now ? 0 : COMEBACK_S * NS_PER_S);
 }
 
 static void on_synced(void *ctx)

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 enum {
     VALID_DEFAULT_S = 8640 * 3600,
     VALID_MIN_S = 600, /* of any API server */
@@ -31,7 +29,7 @@ static int64_t validity(const struct account_visit *v)
     int64_t ns;
     if (!duration_parse(json_text(json_dig(&v->managed, "spec.rotation.validity")), &ns))
         return VALID_DEFAULT_S;
-    return ns / SECOND_NS < VALID_MIN_S ? VALID_MIN_S : ns / SECOND_NS;
+    return ns / NS_PER_S < VALID_MIN_S ? VALID_MIN_S : ns / NS_PER_S;
 }
 
 static str subject_of(const struct account_visit *v)
@@ -42,7 +40,7 @@ static str subject_of(const struct account_visit *v)
 
 static int64_t mono(const struct account_visit *v)
 {
-    return v->reconcile->clock.mono_ns(v->reconcile->clock.ctx);
+    return clock_mono_ns(&v->reconcile->clock);
 }
 
 void account_forget(struct accounts *x, str name)
@@ -58,14 +56,12 @@ void account_remember(struct account_visit *v, str token)
     struct token_claims claims;
     if (!token_read(v->reconcile->arena, token, &claims))
         return;
-    struct account_due *due = calloc(1, sizeof *due + name.n + 1);
-    if (!due)
-        abort();
+    struct account_due *due = xcalloc(1, sizeof *due + name.n + 1);
     memcpy(due->name, name.p, name.n);
     due->token = hash_str(token);
     due->account = hash_str(v->account_uid);
     due->since = mono(v);
-    due->at = due->since + (token_due(&claims) - claims.issued) * SECOND_NS;
+    due->at = due->since + (token_due(&claims) - claims.issued) * NS_PER_S;
     pthread_mutex_lock(&v->accounts->lock);
     free(map_del(&v->accounts->dues, name));
     map_set(&v->accounts->dues, str_of(due->name), due);
@@ -88,7 +84,7 @@ bool account_is_fresh(const struct account_visit *v, str token)
 {
     struct account_due due;
     return recall(v, token, &due) && due.account == hash_str(v->account_uid) &&
-           mono(v) - due.since < FRESH_S * SECOND_NS;
+           mono(v) - due.since < FRESH_S * NS_PER_S;
 }
 
 /* One that we got lasts by our own clock, and as long as the server would have it; others by the time of day. */
@@ -106,7 +102,7 @@ str account_token_fault(struct account_visit *v, str token, int64_t *ret_ns)
     if (recall(v, token, &due)) {
         *ret_ns = due.at - mono(v);
     } else {
-        *ret_ns = token_due(&claims) * SECOND_NS - clock->wall_ns(clock->ctx);
+        *ret_ns = token_due(&claims) * NS_PER_S - clock_wall_ns(clock);
         if (claims.expires - claims.issued > validity(v) + SLACK_S)
             return S("it lives for longer than it should");
     }

@@ -13,8 +13,6 @@
 
 #include <stdlib.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 enum {
     EVERY_MAX_S = 3600,
     CALL_MAX_S = 10,
@@ -30,7 +28,7 @@ enum step { STEP_LIVEZ, STEP_HEALTHZ, STEP_VERSION, STEP_GET, STEP_PUT };
 struct heartbeat {
     struct loop_work soon;                  /* first: it is what the loop hands back; the first beat */
     const struct accounts_options *options; /* of the accounts, which go later */
-    struct random_fake chance;
+    struct random_seeded chance;
     struct loop_timer timer;
     struct client_call *call;
     enum step step;
@@ -45,7 +43,7 @@ static void start(struct heartbeat *h, enum step step, str body);
 
 static int64_t jitter(struct heartbeat *h, int64_t span)
 {
-    struct random random = random_of_fake(&h->chance);
+    struct random random = random_of_seed(&h->chance);
     return (int64_t)((double)span * (double)random_below(&random, 1u << 30) / (1u << 30));
 }
 
@@ -74,7 +72,7 @@ static void say(struct heartbeat *h, enum log_level level, const char *what, str
 
 static void fail(struct heartbeat *h, str why)
 {
-    int64_t delay = h->every_ns < RETRY_S * SECOND_NS ? h->every_ns : RETRY_S * SECOND_NS;
+    int64_t delay = h->every_ns < RETRY_S * NS_PER_S ? h->every_ns : RETRY_S * NS_PER_S;
     if (!h->is_failing)
         say(h, LOG_WARN, "cannot renew the heartbeat on the hub", why);
     h->is_failing = true;
@@ -105,7 +103,7 @@ static void set_note(struct arena *a, struct json *lease, str key, str value)
 /* Another time than the one that is there: the hub looks for nothing else. */
 static str renew_time(const struct heartbeat *h, struct arena *a, str was)
 {
-    int64_t now = h->options->clock.wall_ns(h->options->clock.ctx) / 1000;
+    int64_t now = clock_wall_ns(&h->options->clock) / 1000;
     for (;; now++) {
         struct buf text = {.arena = a};
         time_format(&text, now / 1000000, (uint32_t)(now % 1000000) * 1000, 6);
@@ -123,7 +121,7 @@ static void renew(struct heartbeat *h, struct arena *a, struct json *lease)
         spec = json_set(a, lease, S("spec"), json_obj());
     if (!json_to_int(json_get(spec, S("leaseDurationSeconds")), &seconds) || seconds <= 0)
         seconds = FLEET_LEASE_SECONDS;
-    h->every_ns = (seconds < EVERY_MAX_S ? seconds : EVERY_MAX_S) * SECOND_NS;
+    h->every_ns = (seconds < EVERY_MAX_S ? seconds : EVERY_MAX_S) * NS_PER_S;
     str now = renew_time(h, a, json_get_text(spec, S("renewTime")));
     json_set(a, spec, S("renewTime"), json_str(now));
     if (json_get_text(spec, S("holderIdentity")).n == 0)
@@ -213,7 +211,7 @@ static void start(struct heartbeat *h, enum step step, str body)
     static const struct client_listener listener = {.end = on_end};
     struct arena scratch ARENA_SCOPE = {0};
     struct buf target = {.arena = &scratch};
-    int64_t limit = h->every_ns / 2 < CALL_MAX_S * SECOND_NS ? h->every_ns / 2 : CALL_MAX_S * SECOND_NS;
+    int64_t limit = h->every_ns / 2 < CALL_MAX_S * NS_PER_S ? h->every_ns / 2 : CALL_MAX_S * NS_PER_S;
     struct client_request request = {.method = step == STEP_PUT ? S("PUT") : S("GET"), .body = body, .total_ns = limit};
     if (step < STEP_GET)
         buf_add_str(&target, paths[step]);
@@ -238,12 +236,10 @@ static void discard(void *state)
 
 void accounts_heartbeat_add(const struct accounts *x)
 {
-    struct heartbeat *h = calloc(1, sizeof *h);
-    if (!h)
-        abort();
+    struct heartbeat *h = xcalloc(1, sizeof *h);
     h->options = &x->options;
     h->chance.state = random_uint64(&x->options.random);
-    h->every_ns = FLEET_LEASE_SECONDS * SECOND_NS;
+    h->every_ns = FLEET_LEASE_SECONDS * NS_PER_S;
     h->timer = (struct loop_timer){.fn = on_due, .ctx = h};
     control_own(x->options.control, h, discard);
     h->soon.fn = on_soon;

@@ -3,7 +3,6 @@
 #include "object/conditions.h"
 #include "object/object.h"
 
-#define SECOND_NS INT64_C(1000000000)
 enum { RESYNC_S = 600, SPREAD_S = 120 };
 
 static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
@@ -199,7 +198,7 @@ static int64_t life_of(const struct account_visit *v)
     if (!json_to_int(json_dig(&v->managed, "spec.ttlSecondsAfterCreation"), &ttl) || ttl <= 0 || ttl > INT32_MAX ||
         !time_parse(json_get_text(object_meta(&v->managed), S("creationTimestamp")), &made, &nanos))
         return INT64_MAX;
-    int64_t left = (made + ttl) * SECOND_NS - clock->wall_ns(clock->ctx);
+    int64_t left = (made + ttl) * NS_PER_S - clock_wall_ns(clock);
     return left > 0 ? left : 0;
 }
 
@@ -217,10 +216,10 @@ static int expire(struct account_visit *v, struct err *err)
 static int64_t resync(struct accounts *x)
 {
     pthread_mutex_lock(&x->lock);
-    struct random_fake chance = {.state = x->spread++};
+    struct random_seeded chance = {.state = x->spread++};
     pthread_mutex_unlock(&x->lock);
-    struct random random = random_of_fake(&chance);
-    return (RESYNC_S + random_below(&random, SPREAD_S)) * SECOND_NS;
+    struct random random = random_of_seed(&chance);
+    return (RESYNC_S + random_below(&random, SPREAD_S)) * NS_PER_S;
 }
 
 static int keep(struct account_visit *v, const struct json *account, int64_t *ret_ns, struct err *err)
@@ -262,6 +261,6 @@ int accounts_reconcile(void *ctx, struct reconcile *r, struct err *err)
         (void)tell_failure(&v, S("TokenReportFailed"), str_of(err->msg), &untold);
     left = life < left ? life : left;
     left = due < left ? due : left;
-    r->again_ns = left > SECOND_NS ? left : SECOND_NS;
+    r->again_ns = left > NS_PER_S ? left : NS_PER_S;
     return code;
 }

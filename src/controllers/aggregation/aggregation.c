@@ -124,9 +124,7 @@ static void discard(void *state)
 static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
-    struct aggregation *g = calloc(1, sizeof *g);
-    if (!g)
-        abort();
+    struct aggregation *g = xcalloc(1, sizeof *g);
     pthread_mutex_init(&g->lock, NULL);
     g->index = aggregate_index_new();
     control_own(env->control, g, discard);

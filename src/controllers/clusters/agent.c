@@ -146,7 +146,7 @@ static int clear_notes(struct cluster_visit *v, const struct beat *beat, struct 
     if (!informer_read(v->clusters->leases, a, v->reconcile->name, S(FLEET_LEASE), &lease) ||
         !str_eq(json_text(json_dig(&lease, "spec.renewTime")), beat->renewed))
         return 0; /* it has changed: that brings us back */
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+    for (size_t i = 0; i < COUNT(notes); i++)
         json_add(a, &annotations, notes[i], json_null());
     json_add(a, &meta, S("resourceVersion"), json_str(object_rv(&lease)));
     json_add(a, &meta, S("annotations"), annotations);

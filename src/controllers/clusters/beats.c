@@ -8,8 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 /* Of texts that an agent writes, and people read. */
 enum { TEXT_BYTES = 1024 };
 
@@ -87,9 +85,7 @@ void beats_restart(struct beats *b, str cluster)
 
 static struct heart *heart_new(struct beats *b, str cluster)
 {
-    struct heart *h = calloc(1, sizeof *h + cluster.n);
-    if (!h)
-        abort();
+    struct heart *h = xcalloc(1, sizeof *h + cluster.n);
     h->beats = b;
     h->timer = (struct loop_timer){.fn = on_silence, .ctx = h};
     h->again.fn = on_again;
@@ -123,11 +119,11 @@ void beats_expect(struct beats *b, str cluster, int64_t seconds)
     pthread_mutex_unlock(&b->lock);
     if (gone)
         heart_free(gone);
-    if (!h || h->every_ns == seconds * SECOND_NS)
+    if (!h || h->every_ns == seconds * NS_PER_S)
         return;
     /* An agent learns of a shorter duration by its next renewal: until then it has as long as before. Who is silent stays so,
      * until it is heard of. */
-    int64_t before = h->every_ns, after = seconds * SECOND_NS;
+    int64_t before = h->every_ns, after = seconds * NS_PER_S;
     h->every_ns = after;
     if (h->state != BEAT_SILENT)
         wait_for_it(h, before > after ? before : after);
@@ -252,14 +248,14 @@ struct json beats_trim(struct arena *a, const struct json *lease)
     static const str metadata[] = {S_INIT("name"), S_INIT("namespace"), S_INIT("uid"), S_INIT("resourceVersion")};
     static const str spec[] = {S_INIT("leaseDurationSeconds"), S_INIT("renewTime")};
     struct json kept = json_obj(), meta = json_obj(), notes = json_obj(), said = json_obj();
-    for (size_t i = 0; i < sizeof metadata / sizeof *metadata; i++)
+    for (size_t i = 0; i < COUNT(metadata); i++)
         json_add(a, &meta, metadata[i], json_str(json_get_text(object_meta(lease), metadata[i])));
-    for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
+    for (size_t i = 0; i < COUNT(annotations); i++) {
         str text = cut(object_annotation(lease, annotations[i]));
         if (text.n)
             json_add(a, &notes, annotations[i], json_str(text));
     }
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
+    for (size_t i = 0; i < COUNT(spec); i++) {
         const struct json *value = json_get(json_get(lease, S("spec")), spec[i]);
         if (!json_is_null(value))
             json_add(a, &said, spec[i], *value);
@@ -276,9 +272,7 @@ struct json beats_trim(struct arena *a, const struct json *lease)
 
 struct beats *beats_new(const struct beats_options *options)
 {
-    struct beats *b = calloc(1, sizeof *b);
-    if (!b)
-        abort();
+    struct beats *b = xcalloc(1, sizeof *b);
     b->options = *options;
     pthread_mutex_init(&b->lock, NULL);
     return b;

@@ -95,9 +95,7 @@ static void open_informers(struct clusters *c, const struct controller_env *env)
 static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
-    struct clusters *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
+    struct clusters *c = xcalloc(1, sizeof *c);
     c->beats = beats_new(&(struct beats_options){.loop = env->loop, .changed = on_beat, .ctx = c});
     control_own(env->control, c, discard);
     open_informers(c, env);
@@ -108,7 +106,7 @@ static int add(const struct controller_env *env, struct err *err)
                                                                            .reconcile = cluster_reconcile,
                                                                            .ctx = c,
                                                                            .needs = needs,
-                                                                           .n_needs = sizeof needs / sizeof *needs});
+                                                                           .n_needs = COUNT(needs)});
     informer_add_handler(c->clusters, &(struct informer_handler){.changed = on_cluster, .ctx = c});
     informer_add_handler(c->leases, &(struct informer_handler){.changed = on_lease, .ctx = c});
     informer_add_handler(c->namespaces, &(struct informer_handler){.changed = on_namespace, .ctx = c});

@@ -6,7 +6,6 @@
 #include "object/name.h"
 #include "object/object.h"
 
-#define SECOND_NS INT64_C(1000000000)
 enum { LEASE_MAX_SECONDS = 365 * 24 * 3600 };
 
 /* ---- Where. ---- */
@@ -178,7 +177,7 @@ static bool mark_taint(struct arena *a, struct json *cluster, str key, bool want
     }
     struct json taint = json_obj();
     struct buf now = {.arena = a};
-    time_format(&now, clock->wall_ns(clock->ctx) / SECOND_NS, 0, 0);
+    time_format(&now, clock_seconds(clock), 0, 0);
     json_add(a, &taint, S("key"), json_str(key));
     json_add(a, &taint, S("effect"), json_str(S("NoSelect")));
     json_add(a, &taint, S("timeAdded"), json_str(buf_str(&now)));

@@ -3,7 +3,6 @@
 #include "object/conditions.h"
 #include "object/object.h"
 
-#define SECOND_NS INT64_C(1000000000)
 enum { PAUSE_MIN_S = 1, PAUSE_MAX_S = 60 };
 
 static const struct client_resource clusters = CLIENT_RESOURCE(FLEET_CLUSTERS);
@@ -39,9 +38,9 @@ int64_t cluster_pause(const struct cluster_visit *v, str since)
     int64_t seconds = 0, pause = PAUSE_MIN_S;
     uint32_t nanos;
     if (time_parse(since, &seconds, &nanos))
-        pause = (clock->wall_ns(clock->ctx) / SECOND_NS - seconds) / 4;
+        pause = (clock_seconds(clock) - seconds) / 4;
     pause = pause < PAUSE_MIN_S ? PAUSE_MIN_S : pause > PAUSE_MAX_S ? PAUSE_MAX_S : pause;
-    return pause * SECOND_NS;
+    return pause * NS_PER_S;
 }
 
 /* ---- Silence. ---- */

@@ -14,7 +14,7 @@ struct absent_entry {
 static str text_of(struct buf *b, const struct graph_id *id)
 {
     const str parts[] = {id->uid, id->name, id->namespace, id->kind, id->api_version};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < COUNT(parts); i++) {
         buf_add_uint(b, parts[i].n);
         buf_add_char(b, ':');
         buf_add_str(b, parts[i]);
@@ -74,9 +74,7 @@ void absent_add(struct absent *a, const struct graph_id *id)
     struct arena scratch ARENA_SCOPE = ARENA_IN(room);
     struct buf b = {.arena = &scratch};
     str text = text_of(&b, id);
-    struct absent_entry *e = malloc(sizeof *e + text.n);
-    if (e == NULL)
-        abort();
+    struct absent_entry *e = xmalloc(sizeof *e + text.n);
     e->n = text.n;
     memcpy(e->text, text.p, text.n);
     map_set(&a->by_text, (str){e->text, e->n}, e);

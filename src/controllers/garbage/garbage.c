@@ -6,8 +6,8 @@
 
 #include "controllers/garbage/inside.h"
 
-#define PERIOD_NS (30 * GARBAGE_S) /* of Kubernetes */
-#define SOON_NS (2 * GARBAGE_S)    /* a server may take a moment until discovery tells of a new definition */
+#define PERIOD_NS (30 * NS_PER_S) /* of Kubernetes */
+#define SOON_NS (2 * NS_PER_S)    /* a server may take a moment until discovery tells of a new definition */
 
 enum { VISITORS = 8, ORPHANERS = 2 };
 
@@ -124,9 +124,7 @@ static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
     assert(env->loop);
-    struct garbage *g = calloc(1, sizeof *g);
-    if (g == NULL)
-        abort();
+    struct garbage *g = xcalloc(1, sizeof *g);
     g->env = *env;
     pthread_mutex_init(&g->lock, NULL);
     g->news.fn = on_news;

@@ -7,9 +7,7 @@
 
 void *graph_alloc(size_t size)
 {
-    void *p = calloc(1, size);
-    if (p == NULL)
-        abort();
+    void *p = xcalloc(1, size);
     return p;
 }
 

@@ -22,9 +22,6 @@
 #include "controllers/garbage/kinds.h"
 #include "controllers/garbage/patch.h"
 
-#define GARBAGE_MS INT64_C(1000000)
-#define GARBAGE_S (1000 * GARBAGE_MS)
-
 /* Kubernetes writes under this name; who replaces it goes on with its fields. */
 #define GARBAGE_MANAGER S("kube-controller-manager")
 

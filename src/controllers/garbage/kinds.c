@@ -15,9 +15,7 @@ struct kinds {
 
 int kinds_ask(struct client *client, struct kinds **ret, struct err *err)
 {
-    struct kinds *k = calloc(1, sizeof *k);
-    if (k == NULL)
-        abort();
+    struct kinds *k = xcalloc(1, sizeof *k);
     atomic_init(&k->refs, 1);
     int code = client_discover(client, &k->arena, &k->all, err);
     if (code < 0) {

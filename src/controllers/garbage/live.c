@@ -2,8 +2,8 @@
 #include "controllers/garbage/inside.h"
 #include "object/object.h"
 
-#define LATER_NS (10 * GARBAGE_MS)  /* the first time; doubles each time… */
-#define LATEST_NS (300 * GARBAGE_S) /* …up to this */
+#define LATER_NS (10 * NS_PER_MS)  /* the first time; doubles each time… */
+#define LATEST_NS (300 * NS_PER_S) /* …up to this */
 
 static const struct client_write_options writes = {.field_manager = GARBAGE_MANAGER};
 

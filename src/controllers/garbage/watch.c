@@ -9,11 +9,11 @@
 
 #include <stdlib.h>
 
-#define PATIENCE_NS (30 * GARBAGE_S)
+#define PATIENCE_NS (30 * NS_PER_S)
 /* Definitions come in hundreds, and asking for the kinds costs what there are of them: it is done once for all that change within
  * this time. */
-#define ASK_NS (20 * GARBAGE_MS)
-#define ASK_EACH_NS (GARBAGE_MS / 2)
+#define ASK_NS (20 * NS_PER_MS)
+#define ASK_EACH_NS (NS_PER_MS / 2)
 
 enum { TEXT_BYTES = 256 }; /* of a monitor, most times */
 
@@ -162,9 +162,7 @@ static str key_of(struct arena *a, const struct client_resource *r)
 
 static void monitor_new(struct garbage *g, const struct client_resource *resource, str former)
 {
-    struct monitor *m = calloc(1, sizeof *m);
-    if (m == NULL)
-        abort();
+    struct monitor *m = xcalloc(1, sizeof *m);
     m->g = g;
     arena_begin(&m->arena, TEXT_BYTES);
     m->resource = resource_dup(&m->arena, resource);

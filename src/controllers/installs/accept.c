@@ -9,8 +9,6 @@
 #include "package/rival.h"
 #include "package/semver.h"
 
-static const int64_t millisecond = INT64_C(1000000);
-
 /* ---- Facts. ---- */
 
 static bool fact_crd(void *ctx, struct arena *a, str name, struct plan_crd *ret)
@@ -346,8 +344,8 @@ static int check_family(struct visit *v, const struct package *p, const struct f
     }
     if (answer.is_first || answer.needs.n) {
         struct buf now = {.arena = v->a};
-        int64_t ns = v->s->clock.wall_ns(v->s->clock.ctx);
-        time_format(&now, ns / INT64_C(1000000000), (uint32_t)(ns % INT64_C(1000000000)), 6);
+        int64_t ns = clock_wall_ns(&v->s->clock);
+        time_format(&now, ns / NS_PER_S, (uint32_t)(ns % NS_PER_S), 6);
         v->report->crds_approved = buf_str(&now);
     }
     return 0;
@@ -500,7 +498,7 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
     bool is_new = !is_held(v, label, p);
     if (is_new) {
         if (!begin(v, label, &state, &waits_for)) {
-            v->r->again_ns = (waits_for.n ? 500 : 20) * millisecond;
+            v->r->again_ns = (waits_for.n ? 500 : 20) * NS_PER_MS;
             if (waits_for.n && !condition_is(&v->install, S("Installed"), S("True")))
                 status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForOthers"),
                            str_fmt(v->a, "%.*s has the same package and could not be read yet", STR(waits_for)));
@@ -521,7 +519,7 @@ static int decide(struct visit *v, const struct package *p, str label, struct fi
         return code;
     }
     if (!is_new && !is_held(v, label, p)) {
-        v->r->again_ns = 20 * millisecond; /* who held it has left meanwhile */
+        v->r->again_ns = 20 * NS_PER_MS; /* who held it has left meanwhile */
         return 0;
     }
     reserve(v, label, p);

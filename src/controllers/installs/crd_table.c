@@ -28,9 +28,7 @@ struct crd_table {
 
 struct crd_table *crd_table_new(void)
 {
-    struct crd_table *t = calloc(1, sizeof *t);
-    if (!t)
-        abort();
+    struct crd_table *t = xcalloc(1, sizeof *t);
     pthread_mutex_init(&t->lock, NULL);
     return t;
 }
@@ -43,9 +41,7 @@ static void bunch_put(struct map *bunches, str key, struct node *node)
         return;
     struct bunch *b = map_get(bunches, key);
     if (!b) {
-        b = calloc(1, sizeof *b);
-        if (!b)
-            abort();
+        b = xcalloc(1, sizeof *b);
         arena_begin(&b->arena, key.n + 8);
         b->key = str_dup(&b->arena, key);
         map_set(bunches, b->key, b);
@@ -119,7 +115,7 @@ void crd_table_free(struct crd_table *t)
 
 static const char *const kept_annotations[] = {ANNOTATION_FAMILY,   ANNOTATION_SOURCE,  ANNOTATION_APPLIED,
                                                ANNOTATION_APPROVED, ANNOTATION_RELEASE, ANNOTATION_SPEC};
-enum { KEPT_ANNOTATIONS = sizeof kept_annotations / sizeof *kept_annotations };
+enum { KEPT_ANNOTATIONS = COUNT(kept_annotations) };
 
 static struct json keep_fields(struct arena *a, const struct json *from, const char *const *fields, size_t n)
 {
@@ -146,7 +142,7 @@ static struct json keep_versions(struct arena *a, const struct json *versions)
 static struct json keep_metadata(struct arena *a, const struct json *crd)
 {
     static const char *const fields[] = {"name", "uid", "resourceVersion", "generation", "deletionTimestamp", "labels"};
-    struct json kept = keep_fields(a, object_meta(crd), fields, sizeof fields / sizeof *fields);
+    struct json kept = keep_fields(a, object_meta(crd), fields, COUNT(fields));
     struct json annotations = keep_fields(a, object_annotations(crd), kept_annotations, KEPT_ANNOTATIONS);
     json_add(a, &kept, S("annotations"), annotations);
     return kept;
@@ -219,9 +215,7 @@ struct crd_row crd_row_of(struct arena *a, const struct json *crd)
 
 void crd_table_put(struct crd_table *t, const struct json *crd)
 {
-    struct node *n = calloc(1, sizeof *n);
-    if (!n)
-        abort();
+    struct node *n = xcalloc(1, sizeof *n);
     arena_begin(&n->arena, 512);
     n->row = crd_row_of(&n->arena, crd);
     pthread_mutex_lock(&t->lock);
@@ -246,7 +240,7 @@ static struct crd_row row_dup(struct arena *a, const struct crd_row *row)
     struct crd_row copy = *row;
     str *texts[] = {&copy.crd.name,   &copy.crd.group, &copy.crd.plural, &copy.crd.kind, &copy.crd.family,
                     &copy.crd.source, &copy.uid,       &copy.label,      &copy.version,  &copy.applied};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         *texts[i] = str_dup(a, *texts[i]);
     return copy;
 }

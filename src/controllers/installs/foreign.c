@@ -50,7 +50,7 @@ struct json foreign_trim(struct arena *a, const struct json *binding)
     struct json top = json_obj(), meta = json_obj(), labels = json_obj(), marks = json_arr();
     const struct json *subjects = json_get(binding, S("subjects")), *role = json_get(binding, S("roleRef"));
     static const str own_labels[] = {S_INIT(LABEL_RECORD), S_INIT(LABEL_INSTALL)};
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+    for (size_t i = 0; i < COUNT(kept); i++) {
         const struct json *value = json_get(object_meta(binding), kept[i]);
         if (value)
             json_add(a, &meta, kept[i], *value);
@@ -63,7 +63,7 @@ struct json foreign_trim(struct arena *a, const struct json *binding)
         if (mark.n)
             json_push(a, &marks, owner);
     }
-    for (size_t i = 0; i < sizeof own_labels / sizeof *own_labels; i++) {
+    for (size_t i = 0; i < COUNT(own_labels); i++) {
         if (object_label(binding, own_labels[i]).n)
             json_add(a, &labels, own_labels[i], json_str(object_label(binding, own_labels[i])));
     }

@@ -13,7 +13,6 @@
 #include "controllers/installs/status.h"
 #include "object/object.h"
 
-static const int64_t second = INT64_C(1000000000);
 enum { GRACE_SECONDS = 3, NODES_SECONDS = 30 };
 
 static const struct client_resource nodes = CLIENT_RESOURCE("", "v1", "nodes", "Node", false);
@@ -76,10 +75,10 @@ static int take_node(void *ctx, const struct json *item, struct err *err)
 static int has_nodes(struct visit *v, bool *ret, struct err *err)
 {
     struct installs *s = v->s;
-    int64_t now = v->r->clock.mono_ns(v->r->clock.ctx);
+    int64_t now = clock_mono_ns(&v->r->clock);
     bool is_any = false;
     installs_lock(s);
-    bool is_known = s->nodes_asked_ns && now - s->nodes_asked_ns < NODES_SECONDS * second;
+    bool is_known = s->nodes_asked_ns && now - s->nodes_asked_ns < NODES_SECONDS * NS_PER_S;
     *ret = s->has_nodes;
     installs_unlock(s);
     if (is_known)
@@ -101,7 +100,7 @@ static int has_nodes(struct visit *v, bool *ret, struct err *err)
 /* For how long the Deployment has been there without being observed. */
 static int64_t unobserved_ns(struct visit *v)
 {
-    int64_t now = v->r->clock.mono_ns(v->r->clock.ctx), since = now;
+    int64_t now = clock_mono_ns(&v->r->clock), since = now;
     installs_lock(v->s);
     struct holding *h = holding_get(v->s, object_uid(&v->install));
     if (h && h->unobserved_ns)
@@ -119,7 +118,7 @@ static int report_unobserved(struct visit *v, str name, struct err *err)
     int code = has_nodes(v, &is_any, err);
     if (code < 0)
         return code;
-    int64_t wait = v->s->is_embedded || was_so ? 0 : GRACE_SECONDS * second - unobserved_ns(v);
+    int64_t wait = v->s->is_embedded || was_so ? 0 : GRACE_SECONDS * NS_PER_S - unobserved_ns(v);
     if (!is_any && wait <= 0) {
         status_say(v->report, STATUS_HEALTHY, STATUS_UNKNOWN, S("NoWorkloads"),
                    S("No node and no Deployment controller were found. The Deployment was created; nothing runs it."));

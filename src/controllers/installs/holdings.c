@@ -26,15 +26,13 @@ static void holding_free(struct holding *h)
 
 struct holding *holding_put(struct installs *s, const struct holding *h)
 {
-    struct holding *copy = calloc(1, sizeof *copy);
-    if (!copy)
-        abort();
+    struct holding *copy = xcalloc(1, sizeof *copy);
     *copy = *h;
     copy->arena = (struct arena){0};
     arena_begin(&copy->arena, 256);
     str *texts[] = {&copy->uid,     &copy->namespace, &copy->name,     &copy->place,    &copy->record,  &copy->label,
                     &copy->problem, &copy->since,     &copy->approved, &copy->conflict, &copy->retained};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         *texts[i] = str_dup(&copy->arena, *texts[i]);
     holding_set_written(copy, h->written);
     copy->now = h->now ? package_ref(h->now) : NULL;
@@ -131,9 +129,7 @@ void awaited_see(struct installs *s, const struct lane *lane, const struct json 
     str reference = json_get_text(json_get(install, S("status")), S("installedPackage"));
     if (reference.n == 0 || holding_get(s, uid) || map_get(&s->awaited, uid))
         return;
-    struct awaited *w = calloc(1, sizeof *w);
-    if (!w)
-        abort();
+    struct awaited *w = xcalloc(1, sizeof *w);
     arena_begin(&w->arena, 256);
     w->uid = str_dup(&w->arena, uid);
     w->label = installs_family_label(&w->arena, reference);

@@ -256,7 +256,7 @@ static void add_controllers(struct installs *s, const struct controller_env *env
     s->shares = control_add(env->control, &(struct controller_options){.name = "package-families",
                                                                        .client = env->client,
                                                                        .workers = SHARE_WORKERS,
-                                                                       .longest_wait_ns = 30 * (int64_t)1000000000,
+                                                                       .longest_wait_ns = 30 * NS_PER_S,
                                                                        .reconcile = shares_visit,
                                                                        .ctx = s,
                                                                        .needs = needs,
@@ -281,9 +281,7 @@ static int add(const struct controller_env *env, struct err *err)
 {
     if (!env->fetcher)
         return err_set(err, ERR_INTERNAL, "there is nothing to pull packages with");
-    struct installs *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct installs *s = xcalloc(1, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
     s->control = env->control;
     s->client = env->client;

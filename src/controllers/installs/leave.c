@@ -6,8 +6,6 @@
 #include "controllers/installs/status.h"
 #include "object/object.h"
 
-static const int64_t second = INT64_C(1000000000);
-
 static int drop_finalizer(struct visit *v, struct err *err)
 {
     struct json patch = json_obj(), meta = json_obj(), list = json_arr();
@@ -160,7 +158,7 @@ static int say_in_use(struct visit *v, const struct leaving *l, const struct ins
 {
     const char *advice =
         "delete them, or annotate this object with " ANNOTATION_DELETE_INSTANCES "=true to have them deleted";
-    v->r->again_ns = second;
+    v->r->again_ns = NS_PER_S;
     if (str_eq(object_annotation(&v->install, S(ANNOTATION_DELETE_INSTANCES)), S("true"))) {
         uint64_t found;
         say(v, S("Uninstalling"), str_fmt(v->a, "deleting %.*s", STR(left->text)));
@@ -179,7 +177,7 @@ static int decide_leaving(struct visit *v, struct leaving *l, str record, bool *
     struct instances left;
     *ret = false;
     if (!begin_decision(v, l)) {
-        v->r->again_ns = l->is_incomplete ? second / 2 : second / 50;
+        v->r->again_ns = l->is_incomplete ? NS_PER_S / 2 : NS_PER_S / 50;
         return 0;
     }
     int code = instances_count(v->r->client, v->s, v->a, l->concerns.p, l->concerns.n, &left, err);

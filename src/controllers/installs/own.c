@@ -209,7 +209,7 @@ static void join_plans(struct visit *v, const struct applyset_plan *own, size_t 
                  {cluster->p, n_cluster},
                  {own->p + first, own->n - first},
                  {cluster->p + n_cluster, cluster->n - n_cluster}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < COUNT(parts); i++) {
         for (size_t k = 0; k < parts[i].n; k++)
             steps[n++] = parts[i].p[k];
     }
@@ -365,7 +365,7 @@ int own_remove(struct visit *v, str record, bool with_account, struct err *err)
     static const enum own_kind order[] = {OWN_DEPLOYMENT, OWN_ROLE_BINDING, OWN_CLUSTER_ROLE_BINDING, OWN_ROLE,
                                           OWN_CLUSTER_ROLE};
     int code = 0;
-    for (size_t i = 0; code == 0 && i < sizeof order / sizeof *order; i++)
+    for (size_t i = 0; code == 0 && i < COUNT(order); i++)
         code = remove_kind(v, order[i], record, err);
     return code == 0 && with_account ? remove_kind(v, OWN_ACCOUNT, record, err) : code;
 }

@@ -49,9 +49,7 @@ static void make_room(struct installs *s)
 
 static void keep(struct installs *s, str reference, const struct package *p)
 {
-    struct loaded *l = calloc(1, sizeof *l);
-    if (!l)
-        abort();
+    struct loaded *l = xcalloc(1, sizeof *l);
     arena_begin(&l->arena, 256);
     l->key = key_of(&l->arena, reference, p->digest);
     l->package = package_ref(p);

@@ -15,7 +15,6 @@
 
 #include <stdlib.h>
 
-static const int64_t second = INT64_C(1000000000);
 static const struct client_resource secrets = CLIENT_RESOURCE("", "v1", "secrets", "Secret", true);
 
 /* ---- Results. ---- */
@@ -38,12 +37,10 @@ static void pull_free(struct pull *p)
 /* Under the lock. Whether it was asked for some time ago; from the first time on that is known. */
 static bool is_slow(struct installs *s, const struct json *install)
 {
-    int64_t now = s->clock.mono_ns(s->clock.ctx);
+    int64_t now = clock_mono_ns(&s->clock);
     struct pull *p = map_get(&s->pulled, object_uid(install));
     if (!p) {
-        p = calloc(1, sizeof *p);
-        if (!p)
-            abort();
+        p = xcalloc(1, sizeof *p);
         map_set(&s->pulled, str_dup(&p->arena, object_uid(install)), p);
     }
     if (p->asked_for != object_generation(install)) {
@@ -302,21 +299,21 @@ static void pull_both(struct installs *s, struct arena *a, const struct lane *la
         pull_wanted(s, a, asked, p);
 }
 
-/* The longer it fails the longer we wait, from a second to five minutes. */
+/* The longer it fails the longer we wait, from a NS_PER_S to five minutes. */
 static int64_t next_try(uint32_t tries)
 {
-    int64_t wait = second << (tries > 9 ? 9 : tries);
-    return wait > 300 * second ? 300 * second : wait;
+    int64_t wait = NS_PER_S << (tries > 9 ? 9 : tries);
+    return wait > 300 * NS_PER_S ? 300 * NS_PER_S : wait;
 }
 
 /* Others come first: the longer it waits already the less another moment matters. */
 static int64_t next_turn(struct installs *s, str uid)
 {
     enum { SHARE = 4 };
-    const int64_t least = second / 50, most = second;
+    const int64_t least = NS_PER_S / 50, most = NS_PER_S;
     installs_lock(s);
     const struct pull *p = map_get(&s->pulled, uid);
-    int64_t wait = p && p->asked_at ? (s->clock.mono_ns(s->clock.ctx) - p->asked_at) / SHARE : 0;
+    int64_t wait = p && p->asked_at ? (clock_mono_ns(&s->clock) - p->asked_at) / SHARE : 0;
     installs_unlock(s);
     return wait < least ? least : wait > most ? most : wait;
 }
@@ -343,9 +340,7 @@ static bool read_key(struct installs *s, struct reconcile *r, const struct lane 
 static bool pull_now(struct installs *s, struct reconcile *r, const struct lane *lane, const struct json *install,
                      const struct plan_install *asked, bool is_valid)
 {
-    struct pull *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    struct pull *p = xcalloc(1, sizeof *p);
     p->generation = object_generation(install);
     pull_both(s, r->arena, lane, install, asked, is_valid, p);
     if (p->is_busy) {

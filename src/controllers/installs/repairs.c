@@ -12,9 +12,8 @@
 
 enum { AT_ONCE = 5, SHIFT_MAX = 8, KNOWN_MAX = 1000 };
 
-static const int64_t second = INT64_C(1000000000);
-static const int64_t longest_pause = 300 * INT64_C(1000000000);
-static const int64_t forget_after = 600 * INT64_C(1000000000);
+static const int64_t longest_pause = 300 * NS_PER_S;
+static const int64_t forget_after = 600 * NS_PER_S;
 
 /* Of one object. */
 struct repair {
@@ -34,7 +33,7 @@ static int64_t pause_after(uint32_t count)
     if (count < AT_ONCE)
         return 0;
     uint32_t shift = count - AT_ONCE;
-    return shift > SHIFT_MAX ? longest_pause : second << shift;
+    return shift > SHIFT_MAX ? longest_pause : NS_PER_S << shift;
 }
 
 static void free_repair(struct repair *r)
@@ -88,7 +87,7 @@ void repairs_free_all(struct installs *s)
 /* Whether it may be repaired now; if not, the install is visited again when it may. */
 static bool take_turn(struct visit *v, const struct applyset_step *step)
 {
-    int64_t now = v->r->clock.mono_ns(v->r->clock.ctx), wait;
+    int64_t now = clock_mono_ns(&v->r->clock), wait;
     str key = key_of_step(v->a, step);
     installs_lock(v->s);
     struct repair *r = find_repair(v->s, key, now);

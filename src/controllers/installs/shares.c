@@ -464,14 +464,14 @@ int shares_visit(void *ctx, struct reconcile *r, struct err *err)
 {
     struct work w = {.s = ctx, .r = r, .a = r->arena, .label = r->name};
     int code = 0;
-    int64_t start = r->clock.mono_ns(r->clock.ctx);
+    int64_t start = clock_mono_ns(&r->clock);
     if (gather(&w)) {
         code = carry_out(&w, err);
         if (code != ERR_CONFLICT) /* then the cache was behind, and the next try says more */
             tell(&w, code < 0 ? err->msg : "");
     }
     release(&w);
-    int64_t took = r->clock.mono_ns(r->clock.ctx) - start;
+    int64_t took = clock_mono_ns(&r->clock) - start;
     w.s->share_wait_ns = took < WAIT_MAX_NS ? took : WAIT_MAX_NS;
     return code;
 }

@@ -60,9 +60,7 @@ static struct memo *memo_of(struct installs *s, str label)
     installs_lock(s);
     struct memo *m = map_get(&s->memos, label);
     if (!m) {
-        m = calloc(1, sizeof *m);
-        if (!m)
-            abort();
+        m = xcalloc(1, sizeof *m);
         arena_begin(&m->arena, label.n + 8);
         m->label = str_dup(&m->arena, label);
         map_set(&s->memos, m->label, m);
@@ -106,9 +104,7 @@ struct job {
 
 static void remember(struct memo *m, const struct job *job, const struct json *crd)
 {
-    struct seen *n = calloc(1, sizeof *n);
-    if (!n)
-        abort();
+    struct seen *n = xcalloc(1, sizeof *n);
     arena_begin(&n->arena, 256);
     struct arena scratch ARENA_SCOPE = {0};
     struct crd_row row = crd_row_of(&scratch, crd);
@@ -451,7 +447,7 @@ int shares_write_crds(struct installs *s, struct reconcile *r, str label, const 
 
 int64_t shares_recheck_ns(struct installs *s, str label, const retained_vec *retained)
 {
-    static const int64_t first = INT64_C(1000000000), last = INT64_C(15000000000);
+    static const int64_t first = NS_PER_S, last = INT64_C(15000000000);
     struct memo *m = memo_of(s, label);
     uint64_t n = 0;
     vec_each(retained, one)

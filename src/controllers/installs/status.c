@@ -14,7 +14,7 @@ static const char *const patient[] = {"Pulling",          "WaitingForCRDs",     
 
 static bool is_patient(str reason)
 {
-    for (size_t i = 0; i < sizeof patient / sizeof *patient; i++) {
+    for (size_t i = 0; i < COUNT(patient); i++) {
         if (str_eq(reason, str_of(patient[i])))
             return true;
     }

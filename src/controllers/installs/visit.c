@@ -13,7 +13,6 @@
 #include "oci/reference.h"
 #include "package/rival.h"
 
-static const int64_t millisecond = INT64_C(1000000);
 static const int64_t recheck = INT64_C(15000000000);           /* of what was refused: whoever is in its way may go */
 static const int64_t recheck_roles = 4 * INT64_C(15000000000); /* roles of foreign bindings are not watched */
 static const struct client_resource namespaces = CLIENT_RESOURCE("", "v1", "namespaces", "Namespace", false);
@@ -89,7 +88,7 @@ static int keep_own(struct visit *v, const struct plan *plan, const struct json 
     if (!is_in_force) {
         status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForRights"),
                    S("the server does not yet grant what it was told to"));
-        v->r->again_ns = 50 * millisecond;
+        v->r->again_ns = 50 * NS_PER_MS;
         return 0;
     }
     *ret_done = true;
@@ -342,7 +341,7 @@ static int work(struct visit *v, struct findings *findings, struct err *err)
     if ((!findings->list.n || has_running) && !pull_result(v->s, v->a, v->lane, &v->install, &pull)) {
         v->report->is_silent = !pull.is_slow || has_running;
         if (!pull.is_slow)
-            v->r->again_ns = PULL_SLOW_NS + millisecond;
+            v->r->again_ns = PULL_SLOW_NS + NS_PER_MS;
         else if (!has_running)
             status_say(v->report, STATUS_UNPACKED, STATUS_FALSE, S("Pulling"),
                        str_fmt(v->a, "pulling %.*s", STR(v->asked.image)));
@@ -364,7 +363,7 @@ static bool restore(struct visit *v)
     if (is_known || json_get_text(json_get(&v->install, S("status")), S("installedPackage")).n == 0)
         return true;
     if (!pull_result(v->s, v->a, v->lane, &v->install, &pull)) {
-        v->r->again_ns = PULL_SLOW_NS + millisecond;
+        v->r->again_ns = PULL_SLOW_NS + NS_PER_MS;
         return pull.is_slow;
     }
     pull_release(v->s, &pull);

@@ -66,9 +66,7 @@ static int reconcile(void *ctx, struct reconcile *r, struct err *err)
 static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
-    struct accounts *x = calloc(1, sizeof *x);
-    if (!x)
-        abort();
+    struct accounts *x = xcalloc(1, sizeof *x);
     control_own(env->control, x, free);
     x->namespaces = namespaces_informer(env);
     x->accounts =

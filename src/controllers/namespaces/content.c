@@ -153,7 +153,7 @@ static int note_left(struct clearing *w, const struct json *list, struct err *er
 {
     const struct content *c = w->c;
     const struct json *items;
-    int64_t age = c->clock.wall_ns(c->clock.ctx) / 1000000000 - c->deleted_at;
+    int64_t age = clock_seconds(&c->clock) - c->deleted_at;
     int code = items_of(list, &items, err);
     if (code == 0)
         pass_add_rest(c->pass, &w->target->resource, items, age < w->grace);

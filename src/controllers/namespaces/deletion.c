@@ -12,9 +12,8 @@
 
 #include <stdlib.h>
 
-#define MS INT64_C(1000000)
-#define GRACE_NS (5000 * MS)  /* of Kubernetes: namespaceDeletionGracePeriod */
-#define RETRY_NS (60000 * MS) /* of what fails, at the latest: as Kubernetes */
+#define GRACE_NS (5000 * NS_PER_MS)  /* of Kubernetes: namespaceDeletionGracePeriod */
+#define RETRY_NS (60000 * NS_PER_MS) /* of what fails, at the latest: as Kubernetes */
 
 enum {
     PASSES = 3, /* in one visit, as long as each finds something and leaves nothing */
@@ -44,7 +43,7 @@ static void on_change(void *ctx, const struct informer_change *change)
     struct deletion *d = ctx;
     if (!change->now || !object_is_deleting(change->tree))
         return;
-    int64_t delay = !d->is_embedded ? GRACE_NS : was_deleting(change->was) ? PASS_SOON_MS * MS : 0;
+    int64_t delay = !d->is_embedded ? GRACE_NS : was_deleting(change->was) ? PASS_SOON_MS * NS_PER_MS : 0;
     control_enqueue_after(d->controller, (str){0}, item_name(change->now), delay);
 }
 
@@ -203,7 +202,7 @@ static int reconcile(void *ctx, struct reconcile *r, struct err *err)
     if (code == 0)
         code = delete_content(r, &namespace, err);
     if (code == ERR_NOT_FOUND) { /* gone, which is what was wanted */
-        r->again_ns = seems_to_go(ctx, r) ? PASS_LATE_MS * MS : 0;
+        r->again_ns = seems_to_go(ctx, r) ? PASS_LATE_MS * NS_PER_MS : 0;
         return 0;
     }
     return code < 0 ? err_wrap(err, "delete Namespace %.*s", STR(r->name)) : 0;
@@ -214,9 +213,7 @@ static int reconcile(void *ctx, struct reconcile *r, struct err *err)
 static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
-    struct deletion *d = calloc(1, sizeof *d);
-    if (!d)
-        abort();
+    struct deletion *d = xcalloc(1, sizeof *d);
     control_own(env->control, d, free);
     d->is_embedded = env->is_embedded;
     d->informer = namespaces_informer(env);

@@ -193,7 +193,7 @@ bool pass_tell(struct arena *a, const struct pass *p, struct json *namespace, co
     };
     struct json *conditions = conditions_of(a, namespace);
     bool changed = false;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct condition c = {
             .type = str_of(rows[i].type),
             .status = rows[i].is_bad ? S("True") : S("False"),
@@ -237,7 +237,7 @@ bool pass_finalize(struct arena *a, const struct json *namespace, struct json *r
 int64_t pass_wait_ns(const struct json *namespace, const struct clock *clock)
 {
     enum { MS = 1000000 };
-    int64_t since = 0, now = clock->wall_ns(clock->ctx) / MS;
+    int64_t since = 0, now = clock_wall_ns(clock) / MS;
     uint32_t nanos = 0;
     if (!time_parse(json_get_text(object_meta(namespace), S("deletionTimestamp")), &since, &nanos))
         return (int64_t)PASS_LATE_MS * MS;

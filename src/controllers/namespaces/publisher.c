@@ -73,9 +73,7 @@ static int add(const struct controller_env *env, struct err *err)
 {
     if (!env->root_ca)
         return err_set(err, ERR_INVALID, "nobody knows what kube-root-ca.crt should say");
-    struct publisher *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    struct publisher *p = xcalloc(1, sizeof *p);
     control_own(env->control, p, discard);
     p->root_ca = env->root_ca;
     p->namespaces = namespaces_informer(env);

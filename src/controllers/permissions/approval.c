@@ -123,7 +123,7 @@ static int find_missing(struct visit *v, const struct access_subject *who, struc
     int code = 0;
     *ret = NULL;
     if (g->rules.list.n || g->rules.is_too_much) {
-        code = access_find_missing(v->r->client, v->a, who, strong, sizeof strong / sizeof *strong, ret, err);
+        code = access_find_missing(v->r->client, v->a, who, strong, COUNT(strong), ret, err);
         if (code == 0 && *ret && !g->rules.is_too_much)
             code = access_find_missing(v->r->client, v->a, who, g->rules.list.p, g->rules.list.n, ret, err);
     }

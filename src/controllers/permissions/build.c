@@ -74,11 +74,11 @@ static bool is_empty(const struct json *spec)
     static const str single[] = {S_INIT("clusterRole"), S_INIT("clusterRoleBinding")};
     static const str lists[] = {S_INIT("clusterRoleBindings"), S_INIT("roles"), S_INIT("roleBindings"),
                                 S_INIT("roleRefs")};
-    for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
+    for (size_t i = 0; i < COUNT(single); i++) {
         if (json_is_obj(json_get(spec, single[i])))
             return false;
     }
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         const struct json *list = json_get(spec, lists[i]);
         if (json_is_arr(list) && list->n)
             return false;

@@ -31,9 +31,7 @@ struct echoes {
 
 struct echoes *echoes_new(void)
 {
-    struct echoes *e = calloc(1, sizeof *e);
-    if (!e)
-        abort();
+    struct echoes *e = xcalloc(1, sizeof *e);
     pthread_mutex_init(&e->lock, NULL);
     return e;
 }
@@ -112,9 +110,7 @@ static bool is_news(struct echo *echo, str object, str version)
 
 void echo_begin(struct echoes *e, str namespace, str permission)
 {
-    struct echo *echo = calloc(1, sizeof *echo);
-    if (!echo)
-        abort();
+    struct echo *echo = xcalloc(1, sizeof *echo);
     arena_begin(&echo->arena, BYTES);
     echo->key = key_of(&echo->arena, namespace, permission);
     echo->is_at_work = true;

@@ -71,9 +71,7 @@ static void on_policy(void *ctx)
 static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
-    struct permissions *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    struct permissions *p = xcalloc(1, sizeof *p);
     *p = (struct permissions){.clock = env->clock,
                               .requires_approval = env->requires_approval,
                               .trusts_stamp = env->is_embedded,
@@ -90,7 +88,7 @@ static int add(const struct controller_env *env, struct err *err)
                                                                            .reconcile = permissions_visit,
                                                                            .ctx = p,
                                                                            .needs = needs,
-                                                                           .n_needs = sizeof needs / sizeof *needs});
+                                                                           .n_needs = COUNT(needs)});
     if (p->requires_approval && !env->is_embedded)
         p->policy = policy_watch(env, POLICY_PERMISSIONS, on_policy, p);
     listen(p, p->permissions, watch_permission);

@@ -329,7 +329,7 @@ static const struct json *first_fault(const struct json *conditions)
         S_INIT("Validation"),         S_INIT("AppliedRBACManifestWork"),   S_INIT("SubjectPresent"),
         S_INIT("ValidateRolesExist"), S_INIT("ValidateClusterRolesExist"),
     };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < COUNT(types); i++) {
         const struct json *c = condition_find(conditions, types[i]);
         if (c && !str_eq(json_get_text(c, S("status")), S("True")))
             return c;

@@ -30,7 +30,7 @@ static str problem_of(const struct json *condition)
 static void tell(struct visit *v, const struct json *was, const struct json *now)
 {
     str last = {0};
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    for (size_t i = 0; i < COUNT(told); i++) {
         const struct json *before = condition_find(json_get(was, S("conditions")), str_of(told[i])),
                           *after = condition_find(json_get(now, S("conditions")), str_of(told[i]));
         str old = problem_of(before), new = problem_of(after), reason = json_get_text(after, S("reason"));

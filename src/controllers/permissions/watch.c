@@ -33,7 +33,7 @@ static struct json keys_of(struct arena *a, const struct json *object, struct js
     static const str kept[] = {S_INIT("namespace"),       S_INIT("name"),       S_INIT("uid"),
                                S_INIT("resourceVersion"), S_INIT("generation"), S_INIT("deletionTimestamp")};
     struct json top = json_obj_sized(a, 5), meta = json_obj_sized(a, 8);
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    for (size_t i = 0; i < COUNT(kept); i++)
         copy(a, &meta, object_meta(object), kept[i]);
     copy(a, &top, object, S("apiVersion"));
     copy(a, &top, object, S("kind"));

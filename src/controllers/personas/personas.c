@@ -43,7 +43,7 @@ static const struct {
     {PERSONA_ADMIN, PERSONA_GROUP, "metadata.name=" PERSONA_ADMIN},
     {PERSONA_CRD_VIEW, "system:authenticated", "metadata.name=" PERSONA_CRD_VIEW},
 };
-enum { BINDINGS = sizeof bound / sizeof *bound };
+enum { BINDINGS = COUNT(bound) };
 
 struct personas {
     bool no_crd_view; /* --no-crd-view */
@@ -195,7 +195,7 @@ static size_t managed_names(struct personas *p, struct arena *a, str **ret)
 /* How long to wait until the labels may be written again. */
 static int64_t pause_of(const struct personas *p, const struct reconcile *r, size_t n)
 {
-    int64_t since = r->clock.mono_ns(r->clock.ctx) - p->written;
+    int64_t since = clock_mono_ns(&r->clock) - p->written;
     int64_t pause = n > FEW && p->written ? (int64_t)n * PACE_NS : 0;
     return since < pause ? pause - since : 0;
 }
@@ -219,7 +219,7 @@ static int reconcile_once(void *ctx, struct reconcile *r, struct err *err)
             push(r->arena, &wants, &bindings, persona_binding(r->arena, role, str_of(bound[i].group)));
         push_if_there(r->arena, &have, p->bindings[i], &bindings, role);
     }
-    p->written = r->clock.mono_ns(r->clock.ctx);
+    p->written = clock_mono_ns(&r->clock);
     return carry_out(p, r, &wants, &have, wants.p[0].object, err);
 }
 
@@ -285,9 +285,7 @@ static struct controller *add_controller(struct personas *p, const struct contro
 static int add(const struct controller_env *env, struct err *err)
 {
     (void)err;
-    struct personas *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    struct personas *p = xcalloc(1, sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
     p->control = env->control;
     p->recorder = recorder_new(&(struct recorder_options){

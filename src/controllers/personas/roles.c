@@ -83,7 +83,7 @@ const struct persona_role persona_roles[] = {
     {.name = "crossplane:system:ns-persona-cluster-rights", .scope = "system", .rules = {SEES_CRDS, SEES_NAMESPACES}},
 };
 /* NOLINTEND(bugprone-suspicious-missing-comma) */
-const size_t persona_roles_n = sizeof persona_roles / sizeof *persona_roles;
+const size_t persona_roles_n = COUNT(persona_roles);
 
 /* ---- Objects. ---- */
 

@@ -17,9 +17,9 @@
 #include "object/meta.h"
 #include "object/object.h"
 
-#define CONFLICT_NS (15 * WORKS_S)  /* what is in the way is not watched */
-#define NAMESPACE_NS (10 * WORKS_S) /* those are */
-#define GOING_NS (1 * WORKS_S)
+#define CONFLICT_NS (15 * NS_PER_S)  /* what is in the way is not watched */
+#define NAMESPACE_NS (10 * NS_PER_S) /* those are */
+#define GOING_NS (1 * NS_PER_S)
 
 enum { TRIES = 4 }; /* when others write at the same time */
 
@@ -221,7 +221,7 @@ static int create(struct visit *v, struct work_item *item, const struct json *ke
     if (is_applied(item)) /* never onto an object that appeared after it was looked for */
         json_set(v->a, meta, S("resourceVersion"), json_str(S(NO_VERSION)));
     static const char *const notes[] = {"labels", "annotations"};
-    for (size_t i = 0; keep && i < sizeof notes / sizeof notes[0]; i++) {
+    for (size_t i = 0; keep && i < COUNT(notes); i++) {
         const struct json *ours = json_get(meta, str_of(notes[i]));
         struct json all = json_is_obj(ours) ? json_dup_top(v->a, ours) : json_obj();
         json_each_member(json_get(object_meta(keep), str_of(notes[i])), m)

@@ -12,7 +12,7 @@
 
 static const char *const meanings[] = {"rules", "aggregationRule", "subjects", "roleRef"};
 
-enum { MEANINGS = sizeof meanings / sizeof meanings[0], ROLE_REF = MEANINGS - 1, RULES = 0, AGGREGATION = 1 };
+enum { MEANINGS = COUNT(meanings), ROLE_REF = MEANINGS - 1, RULES = 0, AGGREGATION = 1 };
 
 /* ---- From the manifest. ---- */
 
@@ -20,7 +20,7 @@ enum { MEANINGS = sizeof meanings / sizeof meanings[0], ROLE_REF = MEANINGS - 1,
 static bool is_kept(str field)
 {
     static const char *const kept[] = {"labels", "annotations", "finalizers"};
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+    for (size_t i = 0; i < COUNT(kept); i++)
         if (str_eq(field, str_of(kept[i])))
             return true;
     return false;
@@ -32,7 +32,7 @@ static bool is_order(str key)
     static const char *const orders[] = {FLEET_ANNOTATION_SELECTOR, FLEET_ANNOTATION_ADOPT,
                                          FLEET_ANNOTATION_ADOPTED_BY};
     str plain = str_has_suffix(key, S("-")) ? str_upto(key, key.n - 1) : key;
-    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+    for (size_t i = 0; i < COUNT(orders); i++)
         if (str_eq(plain, str_of(orders[i])))
             return true;
     return false;
@@ -188,7 +188,7 @@ static struct json changed_metadata(struct arena *a, const struct json *want, co
                                     bool removals_only)
 {
     struct json meta = json_obj();
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+    for (size_t i = 0; i < COUNT(notes); i++) {
         str field = str_of(notes[i]);
         struct json changed =
             changed_notes(a, json_get(object_meta(want), field), json_get(object_meta(live), field), removals_only);
@@ -263,7 +263,7 @@ static struct json without_removals(struct arena *a, const struct json *values)
 struct json content_object(struct arena *a, const struct json *want, str hash)
 {
     struct json object = json_dup_top(a, want), meta = json_dup_top(a, object_meta(want));
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+    for (size_t i = 0; i < COUNT(notes); i++) {
         struct json kept = without_removals(a, json_get(&meta, str_of(notes[i])));
         json_remove(&meta, str_of(notes[i]));
         if (json_len(&kept))

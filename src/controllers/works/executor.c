@@ -71,7 +71,7 @@ static int review(struct client *managed, struct arena *a, const struct executor
                   struct err *err)
 {
     static const str verbs[] = {S_INIT("create"), S_INIT("update"), S_INIT("patch"), S_INIT("get"), S_INIT("delete")};
-    enum { VERBS = sizeof verbs / sizeof *verbs };
+    enum { VERBS = COUNT(verbs) };
     struct client_question questions[VERBS] = {0};
     size_t n = q->may_delete ? VERBS : VERBS - 1;
     for (size_t i = 0; i < n; i++)
@@ -99,7 +99,7 @@ static bool is_grant(const struct client_resource *r)
                                   S_INIT("clusterrolebindings")};
     if (!str_eq(r->group, S("rbac.authorization.k8s.io")))
         return false;
-    for (size_t i = 0; i < sizeof plurals / sizeof *plurals; i++)
+    for (size_t i = 0; i < COUNT(plurals); i++)
         if (str_eq(r->plural, plurals[i]))
             return true;
     return false;

@@ -7,7 +7,7 @@
 #include "object/object.h"
 #include "object/selector.h"
 
-#define PATIENCE_NS (5 * WORKS_S) /* until it is said that namespaces are not known */
+#define PATIENCE_NS (5 * NS_PER_S) /* until it is said that namespaces are not known */
 
 /* What is delivered is named in one AppliedManifestWork, and servers take 1.5 MB: a template that comes to more is refused. */
 enum { LIST_BYTES = 1200 * 1000, ENTRY_BYTES = 160 };
@@ -66,7 +66,7 @@ static void add_selected(struct expansion *e, const struct manifest *m, const st
         int64_t opened;
         e->is_asked = true;
         e->is_known = targets_namespaces(v->w->targets, v->a, &e->namespaces, &e->n_namespaces, &opened);
-        v->is_early = !e->is_known && v->r->clock.mono_ns(v->r->clock.ctx) - opened < PATIENCE_NS;
+        v->is_early = !e->is_known && clock_mono_ns(&v->r->clock) - opened < PATIENCE_NS;
     }
     if (!e->is_known) {
         v->is_unsure = true;

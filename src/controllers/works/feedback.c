@@ -79,7 +79,7 @@ static void add_value(struct reading *r, str name, const struct json *hit)
     } scalars[] = {{JSON_INT, "Integer", "integer"}, {JSON_STR, "String", "string"}, {JSON_BOOL, "Boolean", "boolean"}};
     size_t bytes = name.n + json_text(hit).n;
     str called = shown(r->arena, name);
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+    for (size_t i = 0; i < COUNT(scalars); i++) {
         if (scalars[i].of != json_type(hit))
             continue;
         if (bytes > FEEDBACK_BYTES - r->n_bytes) {
@@ -152,7 +152,7 @@ static bool is_kind(const struct json *object, const char *api_version, const ch
 
 static void read_well_known(struct reading *r)
 {
-    for (size_t i = 0; i < sizeof well_known / sizeof *well_known; i++) {
+    for (size_t i = 0; i < COUNT(well_known); i++) {
         if (!is_kind(r->object, well_known[i].api_version, well_known[i].kind))
             continue;
         for (const struct well_known_path *p = well_known[i].paths; p->name; p++)
@@ -259,7 +259,7 @@ static bool judge(struct arena *a, const struct json *rule, const struct json *o
         *ret = (struct verdict){"Unknown", invalid, str_fmt(a, "unrecognized condition rule type %.*s", STR(type))};
         return true;
     }
-    for (size_t i = 0; i < sizeof judges / sizeof *judges; i++) {
+    for (size_t i = 0; i < COUNT(judges); i++) {
         if (!is_kind(object, judges[i].api_version, judges[i].kind) || !str_eq(condition, str_of(judges[i].condition)))
             continue;
         *ret = judges[i].judge(a, object);
@@ -274,7 +274,7 @@ static bool judge(struct arena *a, const struct json *rule, const struct json *o
 static const char *wrong_type(str type)
 {
     static const char *const own[] = {"Applied", "Available", "StatusFeedbackSynced", RULES_INVALID, RULES_TOO_MANY};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    for (size_t i = 0; i < COUNT(own); i++)
         if (str_eq(type, str_of(own[i])))
             return "is the agent's own condition";
     return name_is(NAME_QUALIFIED, type) ? NULL : "is no type of a condition";

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #define BEHIND_NS \
-    (2 * WORKS_S) /* our copy is believed again after that, whatever versions say: hubs are restored from backups */
-#define SOON_NS (20 * WORKS_MS)
+    (2 * NS_PER_S) /* our copy is believed again after that, whatever versions say: hubs are restored from backups */
+#define SOON_NS (20 * NS_PER_MS)
 
 static const struct client_resource kind = CLIENT_RESOURCE(FLEET_WORKS);
 
@@ -81,7 +81,7 @@ static void note_written(struct telling *t, const struct json *written)
     if (version.n < sizeof memo->version) {
         memcpy(memo->version, version.p, version.n);
         memo->version[version.n] = '\0';
-        memo->written = t->r->clock.mono_ns(t->r->clock.ctx);
+        memo->written = clock_mono_ns(&t->r->clock);
     }
     memo_give(t->w->memos);
 }
@@ -90,7 +90,7 @@ static void note_written(struct telling *t, const struct json *written)
 static bool is_behind(struct telling *t)
 {
     struct memo *memo = memo_take(t->w->memos, t->r->name);
-    bool is_so = memo->written && t->r->clock.mono_ns(t->r->clock.ctx) - memo->written < BEHIND_NS &&
+    bool is_so = memo->written && clock_mono_ns(&t->r->clock) - memo->written < BEHIND_NS &&
                  item_version_is_older(object_rv(&t->work), str_of(memo->version));
     memo_give(t->w->memos);
     return is_so;

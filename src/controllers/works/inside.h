@@ -20,8 +20,6 @@
 #include "controllers/works/targets.h"
 #include "controllers/works/works.h"
 
-#define WORKS_MS INT64_C(1000000)
-#define WORKS_S (1000 * WORKS_MS)
 #define WORKS_MANAGER S("work-agent")
 #define WORKS_RBAC "rbac.authorization.k8s.io"
 /* The key of an AppliedManifestWork that another address of the hub has left behind: this as namespace, its name as name. */

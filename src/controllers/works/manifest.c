@@ -66,7 +66,7 @@ static bool read_strategy(const struct json *strategy, struct manifest *m)
         m->field_manager = json_get_text(apply, S("fieldManager"));
     m->is_forced = json_true(json_get(apply, S("force")));
     m->ignored = json_get(apply, S("ignoreFields"));
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         if (str_eq(type, str_of(names[i].name))) {
             m->strategy = names[i].strategy;
             return true;

@@ -19,7 +19,7 @@
 
 #include <stdlib.h>
 
-#define GOING_NS (1 * WORKS_S)
+#define GOING_NS (1 * NS_PER_S)
 
 struct surplus {
     struct client_resource resource;
@@ -177,7 +177,7 @@ static bool is_undeletable(const struct surplus *s)
     static const char *const names[] = {"default", "kube-system", "kube-public"};
     if (s->resource.group.n || !str_eq(s->resource.plural, S("namespaces")))
         return false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (str_eq(s->name, str_of(names[i])))
             return true;
     return false;

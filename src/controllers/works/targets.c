@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define SWEEP_NS (60 * WORKS_S)
+#define SWEEP_NS (60 * NS_PER_S)
 
 enum { KINDS = 1000 }; /* custom ones that are remembered */
 
@@ -146,7 +146,7 @@ static struct json trim_namespace(struct arena *a, const struct json *object)
 {
     struct json kept = json_obj(), meta = json_obj();
     static const char *const fields[] = {"name", "labels", "deletionTimestamp"};
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = 0; i < COUNT(fields); i++) {
         const struct json *value = json_get(object_meta(object), str_of(fields[i]));
         if (value)
             json_add(a, &meta, str_of(fields[i]), *value);
@@ -215,9 +215,7 @@ static void post_opening(struct targets *t)
 
 static struct target *target_new(struct targets *t, const struct client_resource *resource, bool is_always)
 {
-    struct target *new = calloc(1, sizeof *new);
-    if (!new)
-        abort();
+    struct target *new = xcalloc(1, sizeof *new);
     arena_begin(&new->arena, 128);
     new->all = t;
     new->is_always = is_always;
@@ -271,9 +269,7 @@ static void on_sweep(void *ctx)
 
 struct targets *targets_new(struct works *w)
 {
-    struct targets *t = calloc(1, sizeof *t);
-    if (!t)
-        abort();
+    struct targets *t = xcalloc(1, sizeof *t);
     t->w = w;
     t->opening.fn = on_opening;
     t->sweep = (struct loop_timer){.fn = on_sweep, .ctx = t};
@@ -461,7 +457,7 @@ void targets_want_namespaces(struct targets *t)
     pthread_mutex_lock(&t->lock);
     if (!t->wants_namespaces) {
         t->wants_namespaces = true;
-        t->opened = clock.mono_ns(clock.ctx);
+        t->opened = clock_mono_ns(&clock);
         post_opening(t);
     }
     pthread_mutex_unlock(&t->lock);

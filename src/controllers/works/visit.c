@@ -12,16 +12,16 @@
 #include "object/meta.h"
 #include "object/object.h"
 
-#define DENIED_NS (60 * WORKS_S)
-#define SOON_NS (20 * WORKS_MS)
-#define READ_ONLY_NS (15 * WORKS_S)       /* what is only read is not watched */
-#define READ_ONLY_EACH_NS (50 * WORKS_MS) /* many are read less often */
+#define DENIED_NS (60 * NS_PER_S)
+#define SOON_NS (20 * NS_PER_MS)
+#define READ_ONLY_NS (15 * NS_PER_S)       /* what is only read is not watched */
+#define READ_ONLY_EACH_NS (50 * NS_PER_MS) /* many are read less often */
 
 static const struct client_resource works_kind = CLIENT_RESOURCE(FLEET_WORKS);
 
 static int64_t now(const struct visit *v)
 {
-    return v->r->clock.mono_ns(v->r->clock.ctx);
+    return clock_mono_ns(&v->r->clock);
 }
 
 void visit_again(struct visit *v, int64_t after_ns)
@@ -290,21 +290,21 @@ static int leave(struct visit *v, struct err *err)
 static int64_t left_of_grace(struct visit *v, int64_t started_s)
 {
     int64_t grace = v->w->options.eviction_ns, mono = now(v);
-    int64_t wall = v->r->clock.wall_ns(v->r->clock.ctx);
+    int64_t wall = clock_wall_ns(&v->r->clock);
     struct memo *memo = memo_take(v->w->memos, v->name);
     if (memo->gone_since == 0)
         memo->gone_since = mono ? mono : 1;
     int64_t left = memo->gone_since + grace - mono;
     memo_give(v->w->memos);
-    int64_t by_wall = started_s * WORKS_S + grace - wall;
+    int64_t by_wall = started_s * NS_PER_S + grace - wall;
     return by_wall > left ? by_wall : left;
 }
 
 static bool is_in_future(struct visit *v, str time, int64_t *ret_s)
 {
     uint32_t nanos;
-    int64_t wall = v->r->clock.wall_ns(v->r->clock.ctx);
-    return !time_parse(time, ret_s, &nanos) || *ret_s > wall / WORKS_S;
+    int64_t wall = clock_wall_ns(&v->r->clock);
+    return !time_parse(time, ret_s, &nanos) || *ret_s > wall / NS_PER_S;
 }
 
 /* Our copy says that it is gone; before anything is taken back the hub says so, too. */
@@ -341,7 +341,7 @@ static int evict(struct visit *v, struct err *err)
     if (!v->is_left && is_surely_missing(v, &is_missing, err) < 0)
         return err_wrap(err, "ask the hub for ManifestWork %.*s", STR(v->name));
     if (!is_missing) {
-        v->r->again_ns = WORKS_S;
+        v->r->again_ns = NS_PER_S;
         return 0;
     }
     return visit_take_back(v, err);

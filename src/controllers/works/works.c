@@ -9,9 +9,9 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 
-#define EVICTION_NS (3600 * WORKS_S)
-#define RESYNC_NS (300 * WORKS_S)
-#define LONGEST_WAIT_NS (60 * WORKS_S)
+#define EVICTION_NS (3600 * NS_PER_S)
+#define RESYNC_NS (300 * NS_PER_S)
+#define LONGEST_WAIT_NS (60 * NS_PER_S)
 
 enum { VISITORS = 4, REPORTERS = 4 };
 
@@ -77,9 +77,7 @@ static void discard(void *state)
 
 static struct works *works_new(const struct works_options *options)
 {
-    struct works *w = calloc(1, sizeof *w);
-    if (!w)
-        abort();
+    struct works *w = xcalloc(1, sizeof *w);
     arena_begin(&w->arena, 512);
     w->options = *options;
     w->options.cluster = str_dup(&w->arena, options->cluster);

@@ -76,7 +76,7 @@ static int set_up(void **state)
 static void start(struct scene *s)
 {
     s->control = control_new(
-        &(struct control_options){s->w->loop, clock_of_fake(&s->w->time), random_of_fake(&s->w->chance), &s->log});
+        &(struct control_options){s->w->loop, clock_of_fake(&s->w->time), random_of_seed(&s->w->chance), &s->log});
     s->hub = hub_add(&(struct hub_options){
         .control = s->control,
         .loop = s->w->loop,

@@ -34,7 +34,7 @@ static void what_is_no_token_says_nothing(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
     static const str texts[] = {S_INIT(""), S_INIT("abc"), S_INIT("a.b.c"), S_INIT("a.!.c"), S_INIT("...")};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct hub_credential c = {0};
         assert_false(hub_token_read(&a, texts[i], &c));
         assert_true(c.issued == 0 && c.expires == 0 && c.account.n == 0);

@@ -132,7 +132,7 @@ int main(void)
         cmocka_unit_test(nonsense_is_refused),        cmocka_unit_test(rbac_needs_no_hub),
         cmocka_unit_test(flags_beat_the_environment),
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         unsetenv(names[i]); /* NOLINT(concurrency-mt-unsafe) */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void the_first_form_that_we_know_counts(void **state)
         "Accept: application/vnd.kubernetes.protobuf,application/json",
         json_first,
     };
-    for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) {
+    for (size_t i = 0; i < COUNT(old); i++) {
         struct ask a ASK_SCOPE = {0};
         ask(&a, *state, discovery_handle, "/apis", old[i]);
         assert_int_equal(a.status, 200);
@@ -150,7 +150,7 @@ static void paths(void **state)
         {"/", 0, ""},
     };
     world_put_crd(*state, widgets);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct ask a ASK_SCOPE = {0};
         ask(&a, *state, discovery_handle, cases[i].path, NULL);
         if (a.status != cases[i].status || a.was_handled != (cases[i].status != 0) ||

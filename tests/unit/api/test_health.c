@@ -29,7 +29,7 @@ static void all_is_well_in_two_letters(void **state)
                                         "/readyz/shutdown",
                                         "/readyz/poststarthook/rbac/bootstrap-roles",
                                         "/readyz?verbos"};
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         struct ask a ASK_SCOPE = {0};
         ask(&a, *state, health_handle, paths[i], NULL);
         if (a.status != 200 || !str_eq(buf_str(&a.body), S("ok")))
@@ -45,7 +45,7 @@ static void what_is_not_a_check_is_not_ours(void **state)
     /* livez does not look at the store: a full disk is no reason to be restarted. */
     static const char *const paths[] = {"/livez/etcd", "/livez/shutdown", "/readyz/",    "/readyz/nonsense",
                                         "/readyzz",    "/healthz/pin",    "/livez/ping/"};
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         struct ask a ASK_SCOPE = {0};
         ask(&a, *state, health_handle, paths[i], NULL);
         if (a.was_handled || a.status)
@@ -109,7 +109,7 @@ static void draining_is_alive_but_not_ready(void **state)
                  {"/livez", 200},
                  {"/healthz", 200}};
     w->api.is_draining = true;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct ask a ASK_SCOPE = {0};
         ask(&a, w, health_handle, cases[i].path, NULL);
         if (a.status != cases[i].status)
@@ -191,7 +191,7 @@ static void the_root_lists_sorted_paths(void **state)
         assert_true(str_cmp(before, json_text(p)) < 0);
         before = json_text(p);
     }
-    for (size_t i = 0; i < sizeof there / sizeof there[0]; i++)
+    for (size_t i = 0; i < COUNT(there); i++)
         if (!has_path(paths, there[i]))
             fail_msg("no %s", there[i]);
     assert_false(has_path(paths, "/livez/etcd"));

@@ -27,7 +27,7 @@ struct site {
     struct loop *loop;
     struct api *api;
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct log log;
     char dir[64];
     bool is_ready;
@@ -60,7 +60,7 @@ static int set_up(void **state)
         .loop = s->loop,
         .data_dir = s->dir,
         .clock = clock_of_fake(&s->time),
-        .random = random_of_fake(&s->chance),
+        .random = random_of_seed(&s->chance),
         .log = &s->log,
         .address = S("127.0.0.1:6443"),
         .keep_ns = INT64_C(60) * 1000000000,
@@ -181,7 +181,7 @@ static const struct {
     {"", 0x1f},
     {"app,app", 0x1e},
 };
-enum { SELECTORS = sizeof selectors / sizeof *selectors };
+enum { SELECTORS = COUNT(selectors) };
 
 /* Notes the items of a page, which must be of the model, and answers the token of the next. */
 static str note_page(struct arena *a, str body, const struct model *m, unsigned apps, bool *seen, str *last)
@@ -236,8 +236,8 @@ static void check_list(struct site *s, const struct random *random)
 static void test_by_labels(void **state)
 {
     struct site *s = *state;
-    struct random_fake chance = {.state = 5};
-    struct random random = random_of_fake(&chance);
+    struct random_seeded chance = {.state = 5};
+    struct random random = random_of_seed(&chance);
     for (size_t i = 0; i < OBJECTS; i++)
         set_object(s, i, (uint8_t)random_below(&random, APPS));
     for (size_t round = 0; round < 150; round++) {
@@ -405,7 +405,7 @@ static void test_slices(void **state)
         {"", "application/yaml", N * BYTES / (64 * 1024)},
         {"?fieldSelector=metadata.name!%3Dx", "application/yaml", N * BYTES / (64 * 1024)},
     };
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         str body;
         size_t turns = list_turns(s, &a, lists[i].query, lists[i].accept, &body);
         if (turns < lists[i].least)

@@ -21,7 +21,7 @@ struct site {
     struct api *api;
     struct client *client; /* of an administrator */
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct log log;
     char dir[64];
     bool is_ready;
@@ -46,7 +46,7 @@ static const struct loopback_client_options admin = {
 
 static struct client *client_of(struct site *s, struct transport *t)
 {
-    return client_new(&(struct client_options){.loop = s->loop, .transport = t, .random = random_of_fake(&s->chance)});
+    return client_new(&(struct client_options){.loop = s->loop, .transport = t, .random = random_of_seed(&s->chance)});
 }
 
 static int set_up(void **state)
@@ -63,7 +63,7 @@ static int set_up(void **state)
         .loop = s->loop,
         .data_dir = s->dir,
         .clock = clock_of_fake(&s->time),
-        .random = random_of_fake(&s->chance),
+        .random = random_of_seed(&s->chance),
         .log = &s->log,
         .address = S("127.0.0.1:6443"),
     };

@@ -105,12 +105,12 @@ static void labels_are_those_of_kube_apiserver(void **state)
         "verb=\"GET\",version=\"\"} 1",
     };
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    for (size_t i = 0; i < COUNT(all); i++)
         meet(*state, &all[i]);
     str text = requests(*state, &a);
     assert_line(text, "# TYPE apiserver_request_total counter");
     assert_line(text, "# TYPE apiserver_request_duration_seconds histogram");
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+    for (size_t i = 0; i < COUNT(lines); i++)
         assert_line(text, str_cstr(&a, str_fmt(&a, "apiserver_request_total%s", lines[i])));
 }
 
@@ -128,10 +128,10 @@ static void durations_add_up(void **state)
 #define LABELS \
     "component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"\",scope=\"\",subresource=\"/version\",verb=\"GET\",version=\"\""
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < COUNT(cases); i++)
         meet(*state, &(struct met){.path = "/version", .status = 200, .took = cases[i].took});
     str text = requests(*state, &a);
-    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
+    for (size_t i = 0; i < COUNT(sums); i++)
         assert_line(text, str_cstr(&a, str_fmt(&a, "apiserver_request_duration_seconds_bucket{" LABELS ",le=\"%s\"} %d",
                                                sums[i].bound, sums[i].n)));
     assert_line(text, "apiserver_request_duration_seconds_sum{" LABELS "} 122.01");

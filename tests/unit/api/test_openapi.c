@@ -102,7 +102,7 @@ static void the_index_leads_to_documents_that_may_be_kept(void **state)
     static const char *const paths[] = {"api/v1", "apis/apps/v1", "apis/rbac.authorization.k8s.io/v1",
                                         "apis/example.com/v1"};
     put_crd(*state, 1, "u1", 1, "one");
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         str address = address_of(&a, *state, paths[i]);
         assert_true(str_has_prefix(address, str_fmt(&a, "/openapi/v3/%s?hash=", paths[i])));
         struct ask doc ASK_SCOPE = {0};
@@ -149,7 +149,7 @@ static void unknown_documents_are_empty_404s(void **state)
 {
     static const char *const paths[] = {"/openapi/v3/", "/openapi/v3/apis", "/openapi/v3/apis/example.com/v1",
                                         "/openapi/v3/apis/apps/v1/"};
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         struct ask doc ASK_SCOPE = {0};
         ask(&doc, *state, openapi_handle, paths[i], NULL);
         assert_int_equal(doc.status, 404);
@@ -246,7 +246,7 @@ static void v2_is_json_or_protobuf(void **state)
         {"Accept: text/html,application/json", "application/json"},
         {"Accept: application/yaml", NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct ask a ASK_SCOPE = {0};
         ask(&a, *state, openapi_handle, "/openapi/v2?timeout=32s", cases[i].accept);
         if (a.status != (cases[i].type ? 200 : 406) || !str_eq(ask_header(&a, "Content-Type"), str_of(cases[i].type)))

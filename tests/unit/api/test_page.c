@@ -77,7 +77,7 @@ static void test_left(void **state)
     struct arena a ARENA_SCOPE = {0};
     struct page_token t = {.revision = 7, .name = S("a"), .left = 12}, back;
     struct err err;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(page_token_parse(&a, encode(&a, rows[i].text), false, &back, &err), 0);
         assert_int_equal(back.left, rows[i].want);
     }
@@ -130,7 +130,7 @@ static void test_refusals(void **state)
         {"{\"v\":\"meta.k8s.io/v1\",\"rv\":5,\"start\":\"a/b\\u0000\"}", "continue key is not valid: a/b"},
         {"{\"v\":\"meta.k8s.io/v1\",\"rv\":5,\"start\":\"..\\u0000\"}", "continue key is not valid: .."},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         refused(encode(&a, rows[i][0]), false, rows[i][1]);
     refused(encode(&a, "{\"v\":\"meta.k8s.io/v1\",\"rv\":5,\"start\":\"b\\u0000\"}"), true,
             "continue key is not valid: b");

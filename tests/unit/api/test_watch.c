@@ -25,7 +25,7 @@ struct site {
     struct loop *loop;
     struct api *api;
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct log log;
     char dir[64];
     bool is_ready;
@@ -60,7 +60,7 @@ static int set_up(void **state)
         .loop = s->loop,
         .data_dir = s->dir,
         .clock = clock_of_fake(&s->time),
-        .random = random_of_fake(&s->chance),
+        .random = random_of_seed(&s->chance),
         .log = &s->log,
         .address = S("127.0.0.1:6443"),
         .keep_ns = INT64_C(60) * 1000000000,
@@ -337,8 +337,8 @@ static void test_any_pace(void **state)
 {
     enum { CLIENTS = 6, STEPS = 400 };
     struct site *s = *state;
-    struct random_fake fake = {.state = 20261115};
-    struct random random = random_of_fake(&fake);
+    struct random_seeded fake = {.state = 20261115};
+    struct random random = random_of_seed(&fake);
     struct client clients[CLIENTS];
     rev begins[CLIENTS], first = store_revision(s->api->store);
     size_t n = 0, made = 0;
@@ -650,8 +650,8 @@ static void test_writes_during_delivery(void **state)
     enum { STEPS = 1500, WRITES = 1000 };
     static const char *const queries[] = {"", "&labelSelector=!a", "&labelSelector=a"};
     struct site *s = *state;
-    struct random_fake fake = {.state = 42};
-    struct random random = random_of_fake(&fake);
+    struct random_seeded fake = {.state = 42};
+    struct random random = random_of_seed(&fake);
     rev begins[CROWD];
     size_t sent = 0;
     for (size_t step = 0; step < STEPS; step++) {

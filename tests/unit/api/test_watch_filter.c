@@ -58,7 +58,7 @@ static void test_kept(void **state)
         {"", "metadata.name=a,metadata.name=b"},
         {"", "metadata.name=a,metadata.name!=b"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct read_options *f = keep(rows[i].labels, rows[i].fields, READ_NEEDS_METADATA);
         assert_non_null(f);
         free(f);

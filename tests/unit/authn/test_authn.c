@@ -57,7 +57,7 @@ static bool can_request(void *ctx, const struct authz_identity *who, str namespa
     assert_int_equal(who->groups.n, 3);
     assert_true(strs_have(who->groups, S("system:serviceaccounts")) && strs_have(who->groups, AUTHN_AUTHENTICATED));
     assert_true(strs_have(who->groups, str_fmt(&w->arena, "system:serviceaccounts:%.*s", STR(own_namespace))));
-    for (size_t i = 0; i < sizeof w->granted / sizeof w->granted[0]; i++)
+    for (size_t i = 0; i < COUNT(w->granted); i++)
         if (w->granted[i] && str_eq(str_of(w->granted[i]), question))
             return true;
     return false;
@@ -170,7 +170,7 @@ static void test_anonymous(void **state)
                                           "Basic x", "BearerToken", "Bearer\ttoken", "Negotiate a b c"};
     struct world w;
     open_world(&w);
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+    for (size_t i = 0; i < COUNT(headers); i++)
         assert_string_equal(identify_header(&w, headers[i]), "system:anonymous |  | system:unauthenticated |");
     assert_int_equal(w.questions, 0);
     close_world(&w);
@@ -376,7 +376,7 @@ static void test_bound(void **state)
         {"Node", "", "! node UID (o-2) does not match service account node ref claim (o-1)",
          " authentication.kubernetes.io/node-name=o authentication.kubernetes.io/node-uid=o-1"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct world w;
         open_world(&w);
         struct token_claims claims = some_claims();
@@ -627,7 +627,7 @@ static void test_accounts(void **state)
     assert_true(authn_account_split(S("system:serviceaccount:a-1:b.c"), &namespace, &name));
     assert_true(str_eq(namespace, S("a-1")) && str_eq(name, S("b.c")));
     assert_true(str_eq(authn_account_user(&a, S("a-1"), S("b.c")), S("system:serviceaccount:a-1:b.c")));
-    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+    for (size_t i = 0; i < COUNT(no); i++)
         assert_false(authn_account_split(str_of(no[i]), &namespace, &name));
 }
 

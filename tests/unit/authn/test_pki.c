@@ -212,9 +212,9 @@ static void test_names(void **state)
     set_up(&p);
     struct pki *pki = open_pki(&p);
     X509 *serving PEM_CERTIFICATE_SCOPE = pem_read_certificate(pki_serving(pki).certificate_pem);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         assert_int_equal(X509_check_host(serving, names[i], 0, 0, NULL), 1);
-    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++)
+    for (size_t i = 0; i < COUNT(addresses); i++)
         assert_int_equal(X509_check_ip_asc(serving, addresses[i], 0), 1);
     assert_int_equal(X509_check_host(serving, "other.example", 0, 0, NULL), 0);
     GENERAL_NAMES *all = X509_get_ext_d2i(serving, NID_subject_alt_name, NULL, NULL);
@@ -323,7 +323,7 @@ static void test_open_to_others(void **state)
     set_up(&p);
     pki_close(open_pki(&p));
     static const char *const files[] = {"ca.pem", "serving.pem", "admin.pem", "sa.key"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         assert_int_equal(chmod(path_of(&p, files[i]), 0640), 0);
         str want = str_fmt(
             &p.arena, "/%s is open to others (mode 0640)\nhint: if nobody else has used it, run \"chmod 600 %s/%s\"",

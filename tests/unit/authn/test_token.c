@@ -184,7 +184,7 @@ static void test_algorithms(void **state)
     assert_refused(s, forge(&a, "{\"alg\":\"none\"}", payload, signature), unknown);
     str kid = token_signer_key_id(s);
     static const char *const algorithms[] = {"none", "None", "HS256", "RS256", "ES384", "es256", "PS256", ""};
-    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
+    for (size_t i = 0; i < COUNT(algorithms); i++) {
         str header = str_fmt(&a, "{\"alg\":\"%s\",\"kid\":\"%.*s\"}", algorithms[i], STR(kid));
         assert_refused(s, forge(&a, str_cstr(&a, header), payload, signature), unknown);
     }
@@ -301,7 +301,7 @@ static void test_damaged(void **state)
         assert_int_equal(token_verify(s, &a, str_upto(good, i), &out, &err), ERR_UNAUTHORIZED);
     }
     static const char *const more[] = {".", "A", "=", " ", "\n", ".A", "AA"};
-    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+    for (size_t i = 0; i < COUNT(more); i++)
         assert_refused(s, str_fmt(&a, "%.*s%s", STR(good), more[i]), unknown);
     assert_refused(s, S(""), unknown);
     assert_refused(s, S(".."), unknown);
@@ -437,7 +437,7 @@ static void test_claims(void **state)
     assert_int_equal(token_verify(s, &a, token, &out, &err), 0);
     assert_int_equal(token_seal(s, &a, S(WITH_REQUESTS("[" EIGHT "]")), &token, &err), 0);
     assert_int_equal(token_verify(s, &a, token, &out, &err), 0);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         assert_int_equal(token_seal(s, &a, str_of(bad[i]), &token, &err), 0);
         assert_refused(s, token, unknown);
     }
@@ -471,13 +471,13 @@ static void test_bad_keys(void **state)
     struct err err = {0};
     EVP_PKEY *p384 PEM_KEY_SCOPE = EVP_EC_gen("P-384"), *ed PEM_KEY_SCOPE = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
     str keys[] = {{0}, S_INIT("x"), pem_write_key(&a, p384), pem_write_key(&a, ed)};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    for (size_t i = 0; i < COUNT(keys); i++) {
         assert_int_equal(token_signer_new(keys[i], TOKEN_ISSUER, &s, &err), ERR_INVALID);
         assert_string_equal(err.msg, "the key for ServiceAccount tokens is no unencrypted EC key on P-256");
     }
     token_signer_free(NULL);
     s = new_signer(&a);
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         assert_int_equal(token_signer_accept(s, keys[i], &err), ERR_INVALID);
     assert_int_equal(token_signer_accept(s, pem_write_public_key(&a, p384), &err), ERR_INVALID);
     token_signer_free(s);
@@ -517,12 +517,12 @@ static void test_base64url(void **state)
         const char *bytes, *text;
     } good[] = {{"", ""}, {"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"\xfb\xff", "-_8"}, {"\xff\xff\xff", "____"}};
     static const char *const bad[] = {"A", "AAAAA", "Zh", "Zm9", "Zg==", "+/8", "Zm 8", "Zm\n9v", "Zm9v\xff"};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         assert_text(base64url_encode(&a, str_of(good[i].bytes)), good[i].text);
         assert_text(decoded(&a, str_of(good[i].text)), good[i].bytes);
     }
     str bytes;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(base64url_decode(&a, str_of(bad[i]), &bytes));
 }
 

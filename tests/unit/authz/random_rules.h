@@ -8,8 +8,6 @@
 #include "authz/rule.h"
 #include "base/clock.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const str some_verbs[] = {S_INIT("get"), S_INIT("list"), S_INIT("delete"), S_INIT("*")};
 static const str some_groups[] = {S_INIT(""), S_INIT("apps"), S_INIT("batch"), S_INIT("*")};
 static const str some_resources[] = {S_INIT("pods"),     S_INIT("pods/log"), S_INIT("jobs"),

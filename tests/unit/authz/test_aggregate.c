@@ -362,8 +362,8 @@ static void check_select(struct world *w, struct aggregate_index *ix, struct are
 
 static void live(uint64_t seed, int size, int steps)
 {
-    struct random_fake fake = {seed};
-    struct random random = random_of_fake(&fake);
+    struct random_seeded fake = {seed};
+    struct random random = random_of_seed(&fake);
     struct world w = {.random = &random, .size = size};
     struct aggregate_index *ix = aggregate_index_new();
     struct arena a ARENA_SCOPE = {0};

@@ -157,8 +157,8 @@ static bool are_same_atoms(struct rules sets, const rule_vec *want)
 static void test_covers_is_what_breaking_down_says(void **state)
 {
     for (uint64_t seed = 1; seed <= CASES; seed++) {
-        struct random_fake fake = {seed};
-        struct random r = random_of_fake(&fake);
+        struct random_seeded fake = {seed};
+        struct random r = random_of_seed(&fake);
         struct rules owner = random_rules(&arena, &r, 6), servant = random_rules(&arena, &r, 3);
         rule_vec want = oracle_missing(owner, servant);
         struct covers_missing got;
@@ -220,8 +220,8 @@ static bool has_names_beside_urls(struct rules rules)
 static void test_other_forms_grant_the_same(void **state)
 {
     for (uint64_t seed = 1; seed <= CASES; seed++) {
-        struct random_fake fake = {seed};
-        struct random r = random_of_fake(&fake);
+        struct random_seeded fake = {seed};
+        struct random r = random_of_seed(&fake);
         struct rules x = random_rules(&arena, &r, 5), y = random_rules(&arena, &r, 5);
         struct rules normal = rules_normal(&arena, x), compact = rules_compact(&arena, x);
         struct rules both = rules_union(&arena, x, y), added = rules_added(&arena, y, x, NULL);
@@ -252,8 +252,8 @@ static void test_other_forms_grant_the_same(void **state)
 static void test_json_and_copies_are_equal(void **state)
 {
     for (uint64_t seed = 1; seed <= CASES / 10; seed++) {
-        struct random_fake fake = {seed};
-        struct random r = random_of_fake(&fake);
+        struct random_seeded fake = {seed};
+        struct random r = random_of_seed(&fake);
         struct rules rules = random_rules(&arena, &r, 5), back, copy = rules_dup(&arena, rules);
         struct json list = rules_to_json(&arena, rules);
         struct err err;

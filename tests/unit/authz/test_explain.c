@@ -21,7 +21,7 @@ static const str role_names[] = {S_INIT("r0"), S_INIT("r1"), S_INIT("r2"), S_INI
 
 struct world {
     struct arena arena;
-    struct random_fake source;
+    struct random_seeded source;
     struct random random;
     struct authz_index *ix;
     VEC(struct json) bindings; /* all that were put */
@@ -308,7 +308,7 @@ static void ask_unbound(struct world *w)
 static void make(struct world *w, uint64_t seed)
 {
     *w = (struct world){.source = {.state = seed}, .ix = authz_index_new(), .seed = seed};
-    w->random = random_of_fake(&w->source);
+    w->random = random_of_seed(&w->source);
     for (size_t i = 0; i < ROLES; i++)
         put_role(w);
     for (size_t i = 0; i < BINDINGS; i++)

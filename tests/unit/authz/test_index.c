@@ -229,8 +229,8 @@ static bool ask(const struct random *r, const struct authz_index *ix, const stru
 static void test_index_is_what_reading_everything_says(void **state)
 {
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        struct random_fake fake = {seed};
-        struct random r = random_of_fake(&fake);
+        struct random_seeded fake = {seed};
+        struct random r = random_of_seed(&fake);
         struct authz_index *ix = seed % 2 ? authz_index_new() : authz_index_new_growing();
         struct world w = {0};
         bool good = true;
@@ -293,8 +293,8 @@ static void test_nothing_allows_nobody(void **state)
     struct authz_index *ix = authz_index_new();
     struct authz_identity nobody = {0}, master = {.groups = {&AUTHZ_MASTERS, 1}};
     struct authz_attributes nothing = {0}, get = {.verb = S("get"), .path = S("/")};
-    struct random_fake fake = {1};
-    struct random r = random_of_fake(&fake);
+    struct random_seeded fake = {1};
+    struct random r = random_of_seed(&fake);
     struct world w = {0};
     for (int i = 0; i < EDITS; i++)
         edit(&r, ix, &w);

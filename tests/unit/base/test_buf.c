@@ -100,7 +100,7 @@ static void quotes_as_go_does(void **state)
         {S_INIT("\xef\xbf\xbd"), S_INIT("\"\xef\xbf\xbd\"")},
         {S_INIT("it's"), S_INIT("\"it's\"")},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf b = {0};
         buf_add_quoted(&b, rows[i].text);
         if (!str_eq(buf_str(&b), rows[i].quoted))

@@ -32,7 +32,7 @@ static void durations_are_read(void **state)
         {"2562047h2562047h", -1},
         {"99999999999999999999s", -1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         int64_t ns = -1;
         bool is_one = duration_parse(str_of(cases[i].text), &ns);
         if (is_one != (cases[i].ns >= 0) || ns != cases[i].ns)

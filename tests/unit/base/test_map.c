@@ -57,8 +57,8 @@ enum { KEYS = 500 };
 /* Against an array with the same content; the seed is fixed, so a failure comes again. */
 static void agrees_with_a_plain_array(void **state)
 {
-    struct random_fake seed = {42};
-    struct random r = random_of_fake(&seed);
+    struct random_seeded seed = {42};
+    struct random r = random_of_seed(&seed);
     struct arena a ARENA_SCOPE = {0};
     struct map m = {0};
     static int values[KEYS];

@@ -10,8 +10,8 @@
 
 static void fake_repeats_itself(void **state)
 {
-    struct random_fake a = {7}, b = {7}, c = {8};
-    struct random x = random_of_fake(&a), y = random_of_fake(&b), z = random_of_fake(&c);
+    struct random_seeded a = {7}, b = {7}, c = {8};
+    struct random x = random_of_seed(&a), y = random_of_seed(&b), z = random_of_seed(&c);
     bool other = false;
     for (int i = 0; i < 100; i++) {
         uint64_t v = random_uint64(&x);
@@ -23,8 +23,8 @@ static void fake_repeats_itself(void **state)
 
 static void fills_any_length(void **state)
 {
-    struct random_fake seed = {1};
-    struct random r = random_of_fake(&seed);
+    struct random_seeded seed = {1};
+    struct random r = random_of_seed(&seed);
     for (size_t n = 0; n < 40; n++) {
         unsigned char bytes[48];
         memset(bytes, 0xaa, sizeof bytes);
@@ -36,8 +36,8 @@ static void fills_any_length(void **state)
 
 static void below_is_even_and_in_range(void **state)
 {
-    struct random_fake seed = {99};
-    struct random r = random_of_fake(&seed);
+    struct random_seeded seed = {99};
+    struct random r = random_of_seed(&seed);
     int count[27] = {0};
     for (int i = 0; i < 27000; i++)
         count[random_below(&r, 27)]++;

@@ -40,7 +40,7 @@ static void a_shell_reads_it_back(void **state)
     static const char *const words[] = {"plain",     "with space", "it's",      "''", "$HOME", "$(ls)", "`ls`", "a\"b",
                                         "back\\sla", "semi;colon", "new\nline", "*",  "~",     "a&b",   "é ü",  "-n"};
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < COUNT(words); i++) {
         struct buf b = {.arena = &a};
         shell_add_word(&b, str_of(words[i]));
         str back = read_back(&a, buf_str(&b));
@@ -58,7 +58,7 @@ static void quotes_only_where_they_are_needed(void **state)
                                           {"a b", "'a b'"},
                                           {"it's", "'it'\\''s'"}};
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf b = {.arena = &a};
         shell_add_word(&b, str_of(rows[i][0]));
         assert_string_equal(str_cstr(&a, buf_str(&b)), rows[i][1]);

@@ -126,7 +126,7 @@ static void signed_numbers(void **state)
         {S_INIT("0x1"), false, 0},
         {S_INIT("1.0"), false, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         int64_t v = 0;
         assert_int_equal(str_to_int64(rows[i].text, &v), rows[i].ok);
         assert_int_equal(v, rows[i].value);
@@ -183,9 +183,9 @@ static void utf8_as_rfc_3629_has_it(void **state)
         S_INIT("1234567\xc3"),
         S_INIT("\xf8\x88\x80\x80\x80"),
     };
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+    for (size_t i = 0; i < COUNT(good); i++)
         assert_true(str_is_utf8(good[i]));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(str_is_utf8(bad[i]));
     assert_int_equal(str_utf8_len(S("aé日\xf0\x9f\x98\x80")), 4);
 }

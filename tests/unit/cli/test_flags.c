@@ -50,7 +50,7 @@ static void all_ways_to_give_a_value(void **state)
 {
     static const char *const ways[][3] = {
         {"--output=yaml", NULL}, {"--output", "yaml", NULL}, {"-oyaml", NULL}, {"-o=yaml", NULL}, {"-o", "yaml", NULL}};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < COUNT(ways); i++) {
         struct line l = {0};
         READ(&l, ways[i][0], ways[i][1]);
         assert_int_equal(l.code, 0);
@@ -126,7 +126,7 @@ static void what_makes_no_sense_is_told(void **state)
         {"-o", "--output needs a value"},
         {"--color=pink", "--color \"pink\": say auto, always or never"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct line l = {0};
         READ(&l, rows[i].word);
         assert_int_equal(l.code, ERR_BAD_REQUEST);

@@ -143,7 +143,7 @@ struct httpsworld *httpsworld_new(unsigned flags, const struct http_limits *limi
         .port = w->t.port,
     };
     o.credentials.clock = clock;
-    o.random = random_of_fake(&w->random);
+    o.random = random_of_seed(&w->random);
     o.version = S("1.2.3");
     assert_int_equal(https_new(w->t.loop, &w->config, &o, &w->transport, &err), 0);
     return w;

@@ -27,7 +27,7 @@ struct fake_credentials {
 struct httpsworld {
     struct testserver t;
     struct clock_fake now;
-    struct random_fake random;
+    struct random_seeded random;
     struct arena arena;
     struct keys keys;
     struct tls_context *server_tls;

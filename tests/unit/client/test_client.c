@@ -121,7 +121,7 @@ static void other_refusals_are_for_the_caller(void **state)
     struct world *w = *state;
     struct errand e = {0};
     static const int codes[] = {400, 401, 403, 404, 409, 500, 502, 503, 504};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    for (size_t i = 0; i < COUNT(codes); i++) {
         refuse(w, codes[i], 0, codes[i] == 503 ? 0 : 1);
         assert_true(run(w, &e) < 0);
         assert_int_equal(attempts(w), 1);
@@ -221,7 +221,7 @@ static void verbs_want_the_whole(void **state)
     struct ear ear EAR_SCOPE = {0};
     client_free(w->client);
     w->client = client_new(
-        &(struct client_options){.loop = w->loop, .transport = &spy.base, .random = random_of_fake(&w->chance)});
+        &(struct client_options){.loop = w->loop, .transport = &spy.base, .random = random_of_seed(&w->chance)});
     fake_put(w->fake, MAP("a"));
     assert_int_equal(run(w, &e), 0);
     assert_int_equal(spy.pieces, 0);

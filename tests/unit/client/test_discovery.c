@@ -249,7 +249,7 @@ static void what_is_no_discovery_is_an_error(void **state)
         {"/apis", "{\"kind\":\"APIGroupDiscoveryList\"}", 200, ERR_IO},
         {"/api", "{\"kind\":\"Status\",\"status\":\"Success\"}", 200, ERR_IO},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct result r RESULT_SCOPE = {0};
         answer(w, rows[i].path, rows[i].status, rows[i].body);
         world_run(w, discover, &r);

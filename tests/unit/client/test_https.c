@@ -18,7 +18,7 @@ static bool echo_head(struct testserver *t, struct http_exchange *x)
     static const char *const names[] = {"User-Agent", "Accept", "Content-Type", "Authorization", "Impersonate-User"};
     struct buf b = {.arena = &x->arena};
     buf_fmt(&b, "%.*s %.*s ?%.*s", STR(x->method), STR(x->path), STR(x->query));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         buf_fmt(&b, " | %.*s", STR(header_of(x, names[i])));
     buf_fmt(&b, " | %.*s", STR(x->body));
     static const struct http_header type = {S_INIT("Content-Type"), S_INIT("application/json;x=y")};

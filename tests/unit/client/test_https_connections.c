@@ -207,7 +207,7 @@ static void server_away_and_back(void **state)
     assert_int_equal(watch.err.code, ERR_UNAVAILABLE);
     assert_false(watch.can_retry);
     static const int at_most[] = {10, 20, 40, 80, 160, 300, 300, 300};
-    for (size_t i = 0; i < sizeof at_most / sizeof *at_most; i++) {
+    for (size_t i = 0; i < COUNT(at_most); i++) {
         uint64_t before = opened(w);
         expect_refusal(w);
         assert_int_equal(opened(w), before + (i == 0)); /* the first try is made at once */

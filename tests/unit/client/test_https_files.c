@@ -15,7 +15,7 @@
 struct world {
     struct testserver t;
     struct clock_fake now;
-    struct random_fake random;
+    struct random_seeded random;
     struct arena arena;
     struct keys ca, server;
     struct tls_context *tls;
@@ -84,7 +84,7 @@ static void begin(struct world *w)
     struct err err;
     struct https_options options = {
         .credentials = {.clock = clock_of_fake(&w->now), .env = env},
-        .random = random_of_fake(&w->random),
+        .random = random_of_seed(&w->random),
         .version = S("test"),
     };
     assert_int_equal(https_new(w->t.loop, &w->config, &options, &w->transport, &err), 0);

@@ -68,7 +68,7 @@ static void what_makes_no_sense(void **state)
         "Sun Nov  6 08:50:39 19944",
         "2094-11-06T08:50:39Z",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         assert_int_equal(parse(texts[i]), 0);
 }
 

@@ -175,8 +175,8 @@ static void places_that_lead_elsewhere_are_refused(void **state)
     };
     void (*const verbs[])(struct world *, struct errand *) = {do_get,   do_get_metadata, do_update,
                                                               do_patch, do_apply,        do_delete};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (size_t v = 0; v < sizeof verbs / sizeof *verbs; v++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        for (size_t v = 0; v < COUNT(verbs); v++) {
             struct errand e = {.ref = cases[i].ref, .object = json_obj()};
             assert_int_equal(run(w, &e, verbs[v]), ERR_BAD_REQUEST);
             assert_string_equal(e.err.msg, cases[i].text);
@@ -262,7 +262,7 @@ static void writes_say_for_whom(void **state)
     struct errand e = {.ref = {&configmaps, S("x"), S("a"), {0}},
                        .object = world_json(w, "{\"metadata\":{\"name\":\"a\"}}"),
                        .write = {.field_manager = S("m"), .as = S("jane")}};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+    for (size_t i = 0; i < COUNT(verbs); i++) {
         assert_int_equal(run(w, &e, verbs[i]), 0);
         assert_text(asked(w)->as, "jane");
     }
@@ -372,7 +372,7 @@ static void only_an_object_is_gone(void **state)
 #undef FAILURE
     struct world *w = *state;
     struct errand e = {.ref = {&configmaps, S("x"), S("a"), {0}}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_not_equal(answered(w, &e, cases[i].status, cases[i].body), 0);
         if (client_is_gone(&e.err) != cases[i].is_gone)
             fail_msg("%s", e.err.msg);

@@ -18,7 +18,7 @@ static void open_world(struct world *w, const struct fake_options *options)
     own.clock = clock_of_fake(&w->time);
     w->fake = fake_new(&own);
     w->client = client_new(&(struct client_options){
-        .loop = w->loop, .transport = fake_transport(w->fake), .random = random_of_fake(&w->chance)});
+        .loop = w->loop, .transport = fake_transport(w->fake), .random = random_of_seed(&w->chance)});
 }
 
 int world_set_up(void **state)

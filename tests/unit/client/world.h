@@ -13,7 +13,7 @@ struct world {
     struct loop *loop;
     struct fake *fake;
     struct client *client;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct arena arena; /* of the test */
     /* Called after each turn of world_run; may be NULL. */
     void (*during)(struct world *w);

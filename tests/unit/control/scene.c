@@ -228,7 +228,7 @@ void scene_open_with(struct scene *w, const struct informer_options *options)
     clock_fake_advance(&w->time, 1000 * SECOND);
     assert_int_equal(loop_new_on(&w->clock, &w->loop, &err), 0);
     wire_init(&w->wire);
-    struct random random = random_of_fake(&w->seed);
+    struct random random = random_of_seed(&w->seed);
     w->client = client_new(&(struct client_options){.loop = w->loop, .transport = &w->wire.base, .random = random});
     struct informer_options all = *options;
     all.loop = w->loop;

@@ -15,7 +15,7 @@
 struct scene {
     struct clock_fake time;
     struct clock clock;
-    struct random_fake seed;
+    struct random_seeded seed;
     struct loop *loop;
     struct wire wire;
     struct client *client;

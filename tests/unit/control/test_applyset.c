@@ -191,7 +191,7 @@ static void what_cannot_be_found_is_not_deleted(void **state)
         "\"the server could not find the requested resource\"}",
     };
     struct world *w = *state;
-    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+    for (size_t i = 0; i < COUNT(answers); i++) {
         struct errand e = {0};
         fake_put(w->fake, MAP("old", OURS));
         plan(w, &e, (const char *[]){"old", NULL});

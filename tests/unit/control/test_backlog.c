@@ -360,8 +360,8 @@ static void assert_same(struct run *r)
 static void does_what_the_model_does(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
-    struct random_fake seed = {20261116};
-    struct run r = {.b = ARENA_NEW(&a, struct backlog), .random = random_of_fake(&seed), .now = 1000};
+    struct random_seeded seed = {20261116};
+    struct run r = {.b = ARENA_NEW(&a, struct backlog), .random = random_of_seed(&seed), .now = 1000};
     backlog_init(r.b, BASE, MAX, 7);
     for (int i = 0; i < STEPS; i++) {
         step(&r);

@@ -146,8 +146,8 @@ static void change(struct cache *c, const struct random *random, uint32_t round,
 static void it_answers_as_a_plain_array_would(void **state)
 {
     for (uint64_t seed = 1; seed <= 2; seed++) {
-        struct random_fake fake = {seed};
-        struct random random = random_of_fake(&fake);
+        struct random_seeded fake = {seed};
+        struct random random = random_of_seed(&fake);
         struct cache *c = cache_new(&(struct item_shape){seed == 2, labels, 2, true, NULL});
         memset(plain, 0, sizeof plain);
         for (uint32_t round = 0; round < ROUNDS; round++) {

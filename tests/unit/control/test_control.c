@@ -90,7 +90,7 @@ static void sync_informer(struct informer *i)
 
 struct world {
     struct clock_fake time;
-    struct random_fake seed;
+    struct random_seeded seed;
     struct loop *loop;
     struct log log;
     struct control *c;
@@ -146,7 +146,7 @@ static void setup(struct world *w)
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->moved, NULL);
     w->c = control_new(
-        &(struct control_options){.loop = w->loop, .clock = clock, .random = random_of_fake(&w->seed), .log = &w->log});
+        &(struct control_options){.loop = w->loop, .clock = clock, .random = random_of_seed(&w->seed), .log = &w->log});
 }
 
 static void add(struct world *w, struct informer *const *needs, size_t n)
@@ -591,7 +591,7 @@ static void equal_informers_are_one(void **state)
     asks[7].n_labels = 1;
     asks[8].by_owner = true;
     asks[9].client = other;
-    enum { N = sizeof asks / sizeof asks[0] };
+    enum { N = COUNT(asks) };
     struct informer *got[N];
     for (size_t i = 0; i < N; i++) {
         got[i] = control_informer(w.c, &asks[i]);
@@ -708,7 +708,7 @@ static void metrics_have_the_names_of_controller_runtime(void **state)
     control_enqueue_after(w.k, (str){0}, S("b"), 10000 * MS);
     clock_fake_advance(&w.time, 2500 * MS);
     str text = metrics(&w, &a);
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+    for (size_t i = 0; i < COUNT(lines); i++)
         if (!has_line(text, lines[i]))
             fail_msg("no line %s in\n%.*s", lines[i], STR(text));
     set(&w, 0, 0, false);

@@ -33,7 +33,7 @@ struct candidate {
 
 struct world {
     struct clock_fake time;
-    struct random_fake seed;
+    struct random_seeded seed;
     struct loop *loop;
     struct lease_server server;
     struct log log;
@@ -113,7 +113,7 @@ static struct election_options options_of(struct world *w, struct candidate *c)
     return (struct election_options){.loop = w->loop,
                                      .client = c->client,
                                      .clock = {wall, mono, c},
-                                     .random = random_of_fake(&w->seed),
+                                     .random = random_of_seed(&w->seed),
                                      .log = &w->log,
                                      .namespace = S("kube-system"),
                                      .name = S("reeve"),
@@ -131,7 +131,7 @@ static struct candidate *join(struct world *w, int i)
     if (c->client == NULL)
         c->client = client_new(&(struct client_options){.loop = w->loop,
                                                         .transport = lease_server_transport(&w->server, &c->link),
-                                                        .random = random_of_fake(&w->seed)});
+                                                        .random = random_of_seed(&w->seed)});
     struct election_options options = options_of(w, c);
     assert_int_equal(election_new(&options, &c->e, NULL), 0);
     return c;
@@ -297,7 +297,7 @@ static void a_lease_without_holder_or_duration_is_free(void **state)
     static const char *const specs[] = {"{}", "{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1000}",
                                         "{\"holderIdentity\":\"x\"}",
                                         "{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":-5}"};
-    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+    for (size_t i = 0; i < COUNT(specs); i++) {
         struct world w;
         setup(&w);
         lease_server_set_spec(&w.server, specs[i]);
@@ -661,7 +661,7 @@ static void impossible_options_are_refused(void **state)
     };
     w.c[0].w = &w;
     (void)snprintf(w.c[0].name, sizeof w.c[0].name, "x");
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    for (size_t i = 0; i < COUNT(times); i++) {
         struct election_options o = options_of(&w, &w.c[0]);
         o.lease_ns = times[i][0];
         o.deadline_ns = times[i][1];
@@ -765,8 +765,8 @@ static void never_two_leaders(void **state)
     int changes = 0;
     for (uint64_t run = 1; run <= RUNS; run++) {
         struct world w;
-        struct random_fake seed = {run * 7919};
-        struct random r = random_of_fake(&seed);
+        struct random_seeded seed = {run * 7919};
+        struct random r = random_of_seed(&seed);
         setup(&w);
         for (int i = 0; i < CANDIDATES; i++)
             join(&w, i);

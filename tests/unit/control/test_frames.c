@@ -39,7 +39,7 @@ static void events_are_found_however_the_bytes_come(void **state)
 static void what_is_no_event_is_refused(void **state)
 {
     static const char *const streams[] = {"hello", "<html>", ADDED_A ",", ADDED_A "null", "[]", "}", "\"{}\""};
-    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+    for (size_t i = 0; i < COUNT(streams); i++) {
         struct frames f = {0};
         str piece = str_of(streams[i]), event;
         int code;
@@ -103,7 +103,7 @@ static void events_say_what_happened(void **state)
         {"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410}}", "", FRAME_ERROR,
          false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct frame frame;
         assert_int_equal(frame_decode(&a, str_of(rows[i].text), &frame, &err), 0);
@@ -129,7 +129,7 @@ static void events_that_say_nothing_are_refused(void **state)
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"5\"}}",
         "{\"type\":\"ADDED\",\"object\":{]}}",
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct frame frame;
         err.code = 0;
@@ -163,7 +163,7 @@ static void some_failures_mean_that_the_revision_is_lost(void **state)
         {"{\"status\":\"Success\"}", false},
         {"null", false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct json status;
         assert_int_equal(json_decode(&a, str_of(rows[i].status), NULL, NULL, &status, &err), 0);

@@ -258,7 +258,7 @@ static void what_is_no_list_is_refused(void **state)
     scene_open(&w);
     scene_end(&w, 422, "");
     scene_await(&w, 0);
-    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+    for (size_t i = 0; i < COUNT(bodies); i++) {
         scene_end(&w, 200, bodies[i]);
         assert_int_equal(informer_stats(w.informer).failures, i + 1);
         assert_true(scene_await(&w, 31 * SECOND) >= 800 * MS);
@@ -340,7 +340,7 @@ static void what_cannot_be_read_is_as_good_as_a_cut(void **state)
         "{\"type\":\"ERROR\",\"object\":" STATUS(500, "InternalError") "}",
         "{\"type\":\"ERROR\",\"object\":{}}",
     };
-    for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {
+    for (size_t i = 0; i < COUNT(garbage); i++) {
         struct scene w;
         scene_open_synced(&w, "ADDED a/x u1 5");
         scene_say(&w, "MODIFIED a/x u1 12");
@@ -362,7 +362,7 @@ static void whoever_gets_on_is_not_stuck(void **state)
     struct scene w;
     scene_open_synced(&w, "ADDED a/x u1 5");
     static const char *const versions[] = {"11", "12", "13", "14"};
-    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+    for (size_t i = 0; i < COUNT(versions); i++) {
         scene_say(&w, str_cstr(&w.arena, str_fmt(&w.arena, "MODIFIED a/x u1 %s", versions[i])));
         wire_send(w.wire.calls, S("garbage"));
         scene_await(&w, 31 * SECOND);
@@ -539,7 +539,7 @@ static void a_lost_revision_leads_to_a_list(void **state)
         {false, 400, STATUS(400, "BadRequest"), 1600 * MS},
         {false, 404, STATUS(404, "NotFound"), 1600 * MS},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct scene w;
         scene_open_synced(&w, "ADDED a/same u1 5; ADDED a/changed u2 6; ADDED a/gone u3 7; ADDED a/other u4 8");
         scene_end(&w, 0, "");

@@ -218,7 +218,7 @@ static void a_handler_may_do_all_this_while_a_list_is_told(void **state)
         {act_relist, "+a/x@5 +a/y@6 . !", true, true},
         {act_add, "+a/x@5 +a/x@5 . +a/y@6 +a/y@6 . . ! !", true, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         for (int pages = 0; pages < 2; pages++) {
             struct scene w;
             scene_open(&w);

@@ -26,7 +26,7 @@ struct replayed {
 struct model {
     struct clock_fake time;
     struct clock clock;
-    struct random_fake seed;
+    struct random_seeded seed;
     struct random random;
     struct loop *loop;
     struct fake *server;
@@ -180,7 +180,7 @@ static void add_fault(struct model *m)
         break;
     default:
         fault.type = FAKE_ANSWER;
-        fault.status = codes[below(m, sizeof codes / sizeof codes[0])];
+        fault.status = codes[below(m, COUNT(codes))];
         fault.retry_after = (int)below(m, 3);
     }
     fake_fault(m->server, &fault);
@@ -307,7 +307,7 @@ static void open(struct model *m, uint64_t seed)
     static const struct client_resource configmaps = CLIENT_RESOURCE("", "v1", "configmaps", "ConfigMap", true);
     *m = (struct model){.seed = {seed}};
     m->clock = clock_of_fake(&m->time);
-    m->random = random_of_fake(&m->seed);
+    m->random = random_of_seed(&m->seed);
     clock_fake_advance(&m->time, 1000 * SECOND);
     m->time.wall = INT64_C(1700000000) * SECOND;
     assert_int_equal(loop_new_on(&m->clock, &m->loop, &err), 0);

@@ -136,7 +136,7 @@ static void what_has_no_name_is_refused(void **state)
 {
     struct arena a ARENA_SCOPE = {0};
     const char *texts[] = {"{}", "[]", "\"x\"", "{\"metadata\":{\"name\":\"\"}}", "{\"metadata\":{\"name\":1}}"};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct json object = tree(&a, texts[i]);
         assert_null(item_new(&object));
     }
@@ -184,7 +184,7 @@ static void versions_are_numbers(void **state)
         {S_INIT("01"), S_INIT("2"), false},
         {S_INIT("99999999999999999999999"), S_INIT("100000000000000000000000"), true},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         assert_int_equal(item_version_is_older(rows[i].version, rows[i].than), rows[i].is_older);
 }
 

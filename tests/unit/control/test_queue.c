@@ -11,7 +11,7 @@
 
 struct world {
     struct clock_fake time;
-    struct random_fake seed;
+    struct random_seeded seed;
     struct loop *loop;
     struct queue *q;
 };
@@ -22,7 +22,7 @@ static void setup(struct world *w)
     struct clock clock = clock_of_fake(&w->time);
     assert_int_equal(loop_new_on(&clock, &w->loop, NULL), 0);
     w->q = queue_new(&(struct queue_options){
-        .loop = w->loop, .clock = clock, .random = random_of_fake(&w->seed), .base_ns = 100 * MS, .max_ns = 1000 * MS});
+        .loop = w->loop, .clock = clock, .random = random_of_seed(&w->seed), .base_ns = 100 * MS, .max_ns = 1000 * MS});
 }
 
 static void teardown(struct world *w)

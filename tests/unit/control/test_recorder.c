@@ -17,7 +17,7 @@
 
 struct world {
     struct clock_fake time;
-    struct random_fake seed;
+    struct random_seeded seed;
     struct arena arena;
     struct loop *loop;
     struct fake *server;
@@ -40,7 +40,7 @@ static void setup(struct world *w)
     assert_int_equal(loop_new_on(&clock, &w->loop, NULL), 0);
     w->server = fake_new(&(struct fake_options){.loop = w->loop, .clock = clock});
     w->client = client_new(&(struct client_options){
-        .loop = w->loop, .transport = fake_transport(w->server), .random = random_of_fake(&w->seed)});
+        .loop = w->loop, .transport = fake_transport(w->server), .random = random_of_seed(&w->seed)});
     w->r = recorder_new(
         &(struct recorder_options){.loop = w->loop, .client = w->client, .clock = clock, .component = S("reeve-test")});
     w->pod = tree(&w->arena,

@@ -21,7 +21,7 @@ static const struct client_resource maps = CLIENT_RESOURCE("", "v1", "configmaps
 
 struct world {
     struct clock_fake time;
-    struct random_fake seed;
+    struct random_seeded seed;
     struct random random;
     struct loop *loop;
     struct log log;
@@ -231,7 +231,7 @@ static void run(uint64_t seed)
 {
     struct world w = {.time = {.wall = 1000000 * MS, .mono = 1}, .seed = {seed}};
     struct clock clock = clock_of_fake(&w.time);
-    w.random = random_of_fake(&w.seed);
+    w.random = random_of_seed(&w.seed);
     w.log = (struct log){.level = LOG_ERROR, .clock = clock, .write = drop_line};
     pthread_mutex_init(&w.lock, NULL);
     assert_int_equal(loop_new_on(&clock, &w.loop, NULL), 0);

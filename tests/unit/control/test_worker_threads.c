@@ -60,8 +60,8 @@ static void *work(void *arg)
 static void *add_all(void *arg)
 {
     struct crowd *c = arg;
-    struct random_fake seed = {(uintptr_t)&seed};
-    struct random random = random_of_fake(&seed);
+    struct random_seeded seed = {(uintptr_t)&seed};
+    struct random random = random_of_seed(&seed);
     for (int i = 0; i < ADDS; i++) {
         int k = (int)random_below(&random, KEYS);
         atomic_fetch_add(&c->wanted[k], 1);

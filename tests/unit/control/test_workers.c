@@ -47,7 +47,7 @@ int __wrap_pthread_join(pthread_t thread, void **ret)
 
 struct world {
     struct clock_fake time;
-    struct random_fake seed;
+    struct random_seeded seed;
     struct loop *loop;
     struct log log;
     struct control *c;
@@ -100,7 +100,7 @@ static void setup(struct world *w, unsigned workers)
     assert_int_equal(loop_new_on(&clock, &w->loop, NULL), 0);
     w->log = (struct log){.level = LOG_INFO, .clock = clock, .write = write_line, .ctx = w};
     w->c = control_new(
-        &(struct control_options){.loop = w->loop, .clock = clock, .random = random_of_fake(&w->seed), .log = &w->log});
+        &(struct control_options){.loop = w->loop, .clock = clock, .random = random_of_seed(&w->seed), .log = &w->log});
     w->k = control_add(
         w->c, &(struct controller_options){.name = "keys", .reconcile = reconcile, .ctx = w, .workers = workers});
     n_created = n_joined = 0;
@@ -330,8 +330,8 @@ static void stops_while_workers_are_refused(void **state)
 static void *add_keys(void *arg)
 {
     struct world *w = arg;
-    struct random_fake seed = {(uintptr_t)&seed};
-    struct random random = random_of_fake(&seed);
+    struct random_seeded seed = {(uintptr_t)&seed};
+    struct random random = random_of_seed(&seed);
     for (int i = 0; i < 3000; i++) {
         add_key(w, (int)random_below(&random, KEYS));
         if (i % 8 == 0)
@@ -352,8 +352,8 @@ static void nothing_is_lost_while_workers_come_and_go(void **state)
 {
     struct world w;
     pthread_t adders[2];
-    struct random_fake seed = {1};
-    struct random random = random_of_fake(&seed);
+    struct random_seeded seed = {1};
+    struct random random = random_of_seed(&seed);
     setup(&w, WORKERS);
     for (int i = 0; i < 2; i++)
         assert_int_equal(__real_pthread_create(&adders[i], NULL, add_keys, &w), 0);

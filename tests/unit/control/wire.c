@@ -17,9 +17,7 @@ static struct transport_call *start(struct transport *t, const struct client_req
                                     const struct client_listener *listener, void *ctx)
 {
     struct wire *w = (struct wire *)t;
-    struct wire_call *call = calloc(1, sizeof *call);
-    if (call == NULL)
-        abort();
+    struct wire_call *call = xcalloc(1, sizeof *call);
     *call = (struct wire_call){.next = w->calls,
                                .wire = w,
                                .target = str_dup(&w->arena, request->target),
@@ -60,9 +58,7 @@ void wire_done(struct wire *w)
 /* The bytes are gone when the listener returns: whoever looks at them later is caught. */
 void wire_send(struct wire_call *call, str bytes)
 {
-    char *copy = malloc(bytes.n ? bytes.n : 1);
-    if (copy == NULL)
-        abort();
+    char *copy = xmalloc(bytes.n ? bytes.n : 1);
     if (bytes.n)
         memcpy(copy, bytes.p, bytes.n);
     call->listener.data(call->ctx, (str){copy, bytes.n});

@@ -22,7 +22,7 @@ static void show(void *ctx, str line)
 static struct client *connect(struct agent_world *w, struct fake *server)
 {
     return client_new(&(struct client_options){
-        .loop = w->loop, .transport = fake_transport(server), .random = random_of_fake(&w->chance)});
+        .loop = w->loop, .transport = fake_transport(server), .random = random_of_seed(&w->chance)});
 }
 
 int agent_world_set_up(void **state)
@@ -45,11 +45,11 @@ void agent_world_start(struct agent_world *w)
     struct clock clock = clock_of_fake(&w->time);
     w->to_hub = connect(w, w->hub);
     w->to_managed = connect(w, w->managed);
-    w->control = control_new(&(struct control_options){w->loop, clock, random_of_fake(&w->chance), &w->log});
+    w->control = control_new(&(struct control_options){w->loop, clock, random_of_seed(&w->chance), &w->log});
     struct accounts_options options = {.control = w->control,
                                        .loop = w->loop,
                                        .clock = clock,
-                                       .random = random_of_fake(&w->chance),
+                                       .random = random_of_seed(&w->chance),
                                        .log = &w->log,
                                        .hub = w->to_hub,
                                        .managed = w->to_managed,

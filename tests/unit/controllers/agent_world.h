@@ -15,7 +15,7 @@ enum { TURNS = 5000, TURN_NS = 1000000 }; /* how patient the tests are, and how 
 
 struct agent_world {
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct loop *loop;
     struct fake *hub, *managed;
     struct client *to_hub, *to_managed;

@@ -50,10 +50,10 @@ static void add_agent(struct fleet *f)
 {
     struct clock clock = clock_of_fake(&f->time);
     f->to_hub = client_new(&(struct client_options){
-        .loop = f->loop, .transport = fake_transport(f->hub), .random = random_of_fake(&f->chance)});
+        .loop = f->loop, .transport = fake_transport(f->hub), .random = random_of_seed(&f->chance)});
     f->to_managed = client_new(&(struct client_options){
-        .loop = f->loop, .transport = fake_transport(f->managed), .random = random_of_fake(&f->chance)});
-    f->control = control_new(&(struct control_options){f->loop, clock, random_of_fake(&f->chance), &f->log});
+        .loop = f->loop, .transport = fake_transport(f->managed), .random = random_of_seed(&f->chance)});
+    f->control = control_new(&(struct control_options){f->loop, clock, random_of_seed(&f->chance), &f->log});
     f->is_stopped = false;
     struct works_options options = {.control = f->control,
                                     .loop = f->loop,

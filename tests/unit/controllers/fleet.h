@@ -17,7 +17,7 @@
 
 struct fleet {
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct loop *loop;
     struct fake *hub, *managed;
     struct client *to_hub, *to_managed;

@@ -20,7 +20,7 @@ static const struct client_resource kinds[] = {
 void fleet_kinds(struct fake *fake)
 {
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < COUNT(kinds); i++) {
         const struct client_resource *k = &kinds[i];
         str names =
             str_fmt(&a, "{\"plural\":\"%.*s\",\"singular\":\"%.*s\",\"kind\":\"%.*s\",\"listKind\":\"%.*sList\"}",

@@ -463,7 +463,7 @@ static void tokens_are_read(void **state)
     struct agent_world *w = *state;
     struct token_claims claims;
     static const char *const bad[] = {"", ".", "..", "a.b.c", "a.e30.c", "a.W10.c", "a.!!!.c"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(token_read(&w->arena, str_of(bad[i]), &claims));
     assert_false(token_read(&w->arena, make_token(&w->arena, "x", "u", 100, 0), &claims));
     assert_false(token_read(&w->arena, make_token(&w->arena, "x", "u", 100, INT64_C(9000000000000)), &claims));

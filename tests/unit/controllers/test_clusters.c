@@ -366,10 +366,10 @@ static void nobody_gets_rights_in_a_namespace_of_something_else(void **state)
     put_namespace(w, "billing", "");
     put_namespace(w, "two", "\"" FLEET_LABEL_CLUSTER "\":\"one\"");
     static const char *const names[] = {"kube-system", "default", "billing", "two", "a.b", "kube-anything"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         put_cluster(w, names[i], true);
     control_start(w->control);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char *path = str_cstr(&w->arena, str_fmt(&w->arena, GROUP "/%s", names[i]));
         AWAIT(w, is_condition(w, path, ACCEPTED, "False"));
         assert_text(condition_part(w, path, ACCEPTED, "reason"), "NamespaceRefused");

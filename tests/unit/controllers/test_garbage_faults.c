@@ -196,7 +196,7 @@ static void answer_about_nothing_does_not_say_that_owners_are_gone(void **state)
         "{\"metadata\":{\"name\":\"owner\",\"namespace\":\"y\",\"uid\":\"u-another\"}}",
     };
     put(w, "child", OWNERS(REF("owner")));
-    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+    for (size_t i = 0; i < COUNT(bodies); i++) {
         fake_heal(w->fake);
         fail_get(w, "owner", 200, bodies[i]);
         if (i == 0)

@@ -109,11 +109,10 @@ static struct graph_reference blocking(const char *name)
     return r;
 }
 
-#define put(path, ...)                                                                                         \
-    do {                                                                                                       \
-        const struct graph_reference owners_[] = {__VA_ARGS__};                                                \
-        graph_put(g, &(struct graph_object){                                                                   \
-                         .id = pod(path), .owners = owners_, .n_owners = sizeof owners_ / sizeof owners_[0]}); \
+#define put(path, ...)                                                                                        \
+    do {                                                                                                      \
+        const struct graph_reference owners_[] = {__VA_ARGS__};                                               \
+        graph_put(g, &(struct graph_object){.id = pod(path), .owners = owners_, .n_owners = COUNT(owners_)}); \
     } while (0)
 
 static void put_alone(const char *path)
@@ -681,7 +680,7 @@ static void model_sweep(void)
 
 /* ---- Both do the same. ---- */
 
-static struct random_fake seed;
+static struct random_seeded seed;
 static struct random dice;
 
 static int roll(int n)
@@ -821,7 +820,7 @@ static void step(void)
 
 static void test_random_changes(void **state)
 {
-    dice = random_of_fake(&seed);
+    dice = random_of_seed(&seed);
     for (int run = 0; run < RUNS; run++) {
         seed.state = (uint64_t)run + 1;
         memset(model, 0, sizeof model);

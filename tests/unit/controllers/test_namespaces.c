@@ -60,7 +60,7 @@ static void pods_come_first_and_what_cannot_be_deleted_not_at_all(void **state)
         {.resource = CLIENT_RESOURCE("other.io", "v1", "pods", "Pod", true), .verbs = VERB_DELETE | VERB_LIST},
         {.resource = CLIENT_RESOURCE("other.io", "v1", "unseen", "Unseen", true), .verbs = VERB_DELETE},
     };
-    struct client_discovery discovery = {.p = list, .n = sizeof list / sizeof *list};
+    struct client_discovery discovery = {.p = list, .n = COUNT(list)};
     struct pass_targets targets = pass_targets(&a, &discovery);
     const struct client_discovered *want[] = {&list[3], &list[1], &list[4], &list[6]};
     assert_int_equal(targets.n, 4);
@@ -320,7 +320,7 @@ static void waits_grow_with_the_age_of_the_deletion(void **state)
     const struct {
         int64_t age_ms, wait_ms;
     } rows[] = {{0, 100}, {400, 100}, {2000, 500}, {20000, 5000}, {60000, 8000}, {86400000, 8000}, {-5000, 100}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         t.time.wall = AT * SECOND + rows[i].age_ms * 1000000;
         assert_int_equal(pass_wait_ns(&t.namespace, &t.clock), rows[i].wait_ms * 1000000);
     }
@@ -407,7 +407,7 @@ static void only_refusals_that_a_watch_explains_are_final(void **state)
         {"because it is being terminated", ERR_UNAVAILABLE, false},
         {"", ERR_INTERNAL, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err;
         (void)err_set(&err, rows[i].code, "%s", rows[i].text);
         assert_int_equal(refusal_is_final(rows[i].code, &err), rows[i].is_final);

@@ -61,7 +61,7 @@ static void start_row(struct scene *s, const struct controller_row *row)
     struct err err;
     struct control_options options = {.loop = s->w->loop,
                                       .clock = clock_of_fake(&s->w->time),
-                                      .random = random_of_fake(&s->w->chance),
+                                      .random = random_of_seed(&s->w->chance),
                                       .log = &s->log};
     s->control = control_new(&options);
     struct controller_env env = {.control = s->control,

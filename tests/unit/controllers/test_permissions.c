@@ -81,7 +81,7 @@ static void restart(struct world *w, const struct controller_row *row)
     assert_true(w->is_stopped);
     control_free(w->control);
     w->is_stopped = false;
-    w->control = control_new(&(struct control_options){w->loop, clock, random_of_fake(&w->chance), &w->log});
+    w->control = control_new(&(struct control_options){w->loop, clock, random_of_seed(&w->chance), &w->log});
     struct controller_env env = {
         .control = w->control, .loop = w->loop, .clock = clock, .client = w->client, .reader = w->client};
     assert_int_equal(row->add(&env, NULL), 0);
@@ -227,7 +227,7 @@ static void trouble_goes_by(void **state)
         {.type = FAKE_LOST, .method = S_INIT("GET"), .prefix = S_INIT(PERMISSION("")), .times = 1},
     };
     hub_start(w);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    for (size_t i = 0; i < COUNT(faults); i++) {
         char name[16], path[256];
         struct json work;
         (void)snprintf(name, sizeof name, "n%zu", i);

@@ -107,8 +107,8 @@ static void test_random(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        struct random_fake fake = {seed};
-        struct random random = random_of_fake(&fake);
+        struct random_seeded fake = {seed};
+        struct random random = random_of_seed(&fake);
         struct world w;
         begin(&w);
         for (size_t i = 0; i < 60; i++) {

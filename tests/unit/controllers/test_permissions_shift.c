@@ -389,7 +389,7 @@ struct object {
 
 struct model {
     struct hub *hub;
-    struct random_fake chance;
+    struct random_seeded chance;
     size_t wish[NAMES]; /* content; 0: not wanted */
     char text[512];     /* of the wish */
     struct object objects[NAMES];
@@ -398,7 +398,7 @@ struct model {
 
 static uint32_t below(struct model *m, uint32_t n)
 {
-    struct random random = random_of_fake(&m->chance);
+    struct random random = random_of_seed(&m->chance);
     return random_below(&random, n);
 }
 

@@ -64,7 +64,7 @@ static void finds_what_is_weaker(void **state)
     };
     (void)state;
     for (size_t file = 0; file < policy_files_n; file++) {
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t i = 0; i < COUNT(rows); i++) {
             struct arena a ARENA_SCOPE = {0};
             struct json value;
             json_vec live = {0};

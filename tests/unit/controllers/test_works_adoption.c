@@ -93,7 +93,7 @@ static void never_creates_onto_an_object(void **state)
     fleet_start(f);
     fleet_manifests(f, "earlier", CONFIG("o", "k"));
     fleet_settle(f);
-    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+    for (size_t i = 0; i < COUNT(strategies); i++) {
         const char *work = str_cstr(&f->arena, str_fmt(&f->arena, "w%zu", i));
         const char *map = str_cstr(&f->arena, str_fmt(&f->arena, "m%zu", i));
         const char *path = str_cstr(&f->arena, str_fmt(&f->arena, "configmaps/a/%s", map));

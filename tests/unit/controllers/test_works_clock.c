@@ -172,7 +172,7 @@ static void test_repairs_at_any_time(void **state)
     fleet_manifests(f, "w", ROLE);
     fleet_settle(f);
     static const int64_t jumps[] = {YEAR, INT64_C(-2) * YEAR, DAY};
-    for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++) {
+    for (size_t i = 0; i < COUNT(jumps); i++) {
         jump(f, jumps[i]);
         assert_true(fake_remove(f->managed, fleet_path(f, "clusterroles/r")));
         fleet_settle(f);

@@ -26,9 +26,9 @@ int world_set_up(void **state, const struct controller_row *row)
     assert_int_equal(loop_new_on(&clock, &w->loop, NULL), 0);
     w->fake = fake_new(&(struct fake_options){.loop = w->loop, .clock = clock});
     w->client = client_new(&(struct client_options){
-        .loop = w->loop, .transport = fake_transport(w->fake), .random = random_of_fake(&w->chance)});
+        .loop = w->loop, .transport = fake_transport(w->fake), .random = random_of_seed(&w->chance)});
     w->log = (struct log){.level = LOG_ERROR, .clock = clock, .write = show};
-    w->control = control_new(&(struct control_options){w->loop, clock, random_of_fake(&w->chance), &w->log});
+    w->control = control_new(&(struct control_options){w->loop, clock, random_of_seed(&w->chance), &w->log});
     struct controller_env env = {
         .control = w->control, .loop = w->loop, .clock = clock, .client = w->client, .reader = w->client};
     assert_int_equal(row->add(&env, NULL), 0);

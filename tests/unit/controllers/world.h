@@ -13,7 +13,7 @@ enum { TURNS = 20000, TURN_NS = 1000000 }; /* how patient the tests are, and how
 
 struct world {
     struct clock_fake time;
-    struct random_fake chance;
+    struct random_seeded chance;
     struct loop *loop;
     struct fake *fake;
     struct client *client;

@@ -141,7 +141,7 @@ static void malformed_templates_are_found(void **state)
         {"{} {}", 3, "expected the end"},
         {"truely", 4, "expected the end"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         size_t at = 0;
         const char *why = json_template_check(cases[i].template, &at);
         if (why == NULL || strcmp(why, cases[i].why) != 0 || at != cases[i].at)
@@ -196,11 +196,11 @@ static bool read_template(const char *p, struct buf *b)
     for (;;) {
         p += strspn(p, " \n");
         size_t i = 0;
-        while (i < sizeof macros / sizeof *macros && strncmp(p, macros[i].name, strlen(macros[i].name)) != 0)
+        while (i < COUNT(macros) && strncmp(p, macros[i].name, strlen(macros[i].name)) != 0)
             i++;
         if (*p == '"') {
             p = read_literal(p + 1, b);
-        } else if (i < sizeof macros / sizeof *macros) {
+        } else if (i < COUNT(macros)) {
             buf_add_str(b, str_of(macros[i].text));
             p += strlen(macros[i].name);
         } else {

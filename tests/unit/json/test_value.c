@@ -168,7 +168,7 @@ static void failed_decoding_returns_nothing(void **state)
 {
     static const char *const texts[] = {"", "[1,", "{\"a\":1}}", "[[[[1]]]]", "\"\xff\""};
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct json v = json_int(42);
         struct json_notes notes = {0};
         struct json_limits limits = {.depth = 3};

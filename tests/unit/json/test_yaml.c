@@ -40,7 +40,7 @@ static void failed_decoding_returns_nothing(void **state)
 {
     static const char *const texts[] = {"a: [", "a: 1\na: 2", "a: 1\n---\nb: 2", "{\"a\": 1,, }", "a: *x"};
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct json v = json_int(42);
         assert_true(yaml_decode(&a, str_of(texts[i]), NULL, NULL, &v, NULL) < 0);
         assert_int_equal(v.i, 42);
@@ -116,7 +116,7 @@ static void printed_order_is_the_same_for_any_order_of_keys(void **state)
 {
     static const char *const keys[] = {"a10", "a2", "1)7", "4.8e+06", ".inf", "1e3:1e3",
                                        "0.1", "é",  "_",   "01",      "1",    "B"};
-    enum { KEYS = sizeof keys / sizeof *keys };
+    enum { KEYS = COUNT(keys) };
     struct arena a ARENA_SCOPE = {0};
     str first = {0};
     for (size_t shift = 0; shift < KEYS; shift++) {

@@ -84,7 +84,7 @@ static void test_depth_is_that_of_the_json(void **state)
         {{1, 20}, S_INIT("{\"a\":{}}")}, /* enum: [{"a": {}}] */
     };
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         str schema = wrap(&a, cases[i].inside, cases[i].numbers, 1);
         struct buf text = {.arena = &a};
         struct json v, again;

@@ -187,10 +187,10 @@ static void test_builtin_kinds_are_those_of_discovery(void **state)
     for (size_t i = 0; (k = kind_builtin(i)); i++) {
         if (k->flags & KIND_NO_PATH)
             continue;
-        assert_true(n < sizeof expected / sizeof expected[0]);
+        assert_true(n < COUNT(expected));
         assert_text(describe(&a, k), expected[n++]);
     }
-    assert_int_equal(n, sizeof expected / sizeof expected[0]);
+    assert_int_equal(n, COUNT(expected));
 }
 
 static void test_write_rules_follow_the_kind(void **state)
@@ -223,7 +223,7 @@ static void test_write_rules_follow_the_kind(void **state)
         {"authorization.k8s.io", "subjectaccessreviews", KIND_NOT_STORED},
         {"authentication.k8s.io", "tokenreviews", KIND_NOT_STORED},
     };
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    for (size_t i = 0; i < COUNT(rules); i++) {
         const struct kind *k = kind_builtin_by_path(str_of(rules[i].group), S("v1"), str_of(rules[i].plural));
         assert_non_null(k);
         assert_int_equal(k->flags, rules[i].flags);
@@ -287,8 +287,8 @@ static void test_version_order(void **state)
     static const char *const order[] = {"v10",     "v2",      "v1",        "v12beta1",
                                         "v2beta2", "v2beta1", "v1alpha11", "v1alpha2",
                                         "foo10",   "foo3",    "v1gamma1",  "v99999999999999999999"};
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-        for (size_t j = 0; j < sizeof order / sizeof order[0]; j++) {
+    for (size_t i = 0; i < COUNT(order); i++)
+        for (size_t j = 0; j < COUNT(order); j++) {
             int cmp = kind_version_order(str_of(order[i]), str_of(order[j]));
             assert_true(i < j ? cmp < 0 : i > j ? cmp > 0 : cmp == 0);
         }
@@ -339,7 +339,7 @@ static void test_kinds_are_found_by_all_their_names(void **state)
     assert_string_equal(registry_by_kind(r, S("apps"), S("Deployment"))->version, "v1");
     assert_null(registry_by_kind(r, S(""), S("Widget")));
     static const char *const words[] = {"widgets", "widget", "wd", "widgets.example.com", "wd.example.com"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         assert_string_equal(registry_by_word(r, str_of(words[i]))->kind, "Widget");
     assert_string_equal(registry_by_word(r, S("cm"))->kind, "ConfigMap");
     assert_string_equal(registry_by_word(r, S("deploy.apps"))->kind, "Deployment");

@@ -211,7 +211,7 @@ int peer_status(const struct seen *f)
     uint32_t bits = peer_number(f->payload.p + 2, n & 0x7f) << (32 - 8 * (n & 0x7f));
     int status = 0;
     for (int i = 0; i < 3; i++)
-        for (size_t k = 0; k < sizeof digits / sizeof *digits; k++)
+        for (size_t k = 0; k < COUNT(digits); k++)
             if (bits >> (32 - digits[k].bits) == digits[k].code) {
                 status = status * 10 + digits[k].digit;
                 bits <<= digits[k].bits;

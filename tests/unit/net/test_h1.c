@@ -218,7 +218,7 @@ static void streams_in_chunks(void **state)
     static const char *const sizes[] = {"1", "15", "16", "17", "999", "65536", "1000000"};
     struct world *w = world_new(NULL, NULL);
     struct peer *p = peer_new(w);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         peer_send(p, str_fmt(&w->arena, "GET /bytes?%s HTTP/1.1\r\nHost: test\r\n\r\n", sizes[i]));
         str head = peer_expect(p, S("\r\n\r\n"));
         assert_true(str_find(head, S("Transfer-Encoding: chunked\r\n")) > 0);

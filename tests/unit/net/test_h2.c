@@ -360,7 +360,7 @@ static void malformed_requests(void **state)
     };
     struct peer p = peer_start(&server, NULL, 65535);
     struct seen f;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         uint32_t id = (uint32_t)(2 * i + 1);
         struct buf b = {0};
         for (size_t k = 0; k < 8 && rows[i].fields[k].name.n; k++)

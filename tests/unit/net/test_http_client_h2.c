@@ -404,7 +404,7 @@ static void reasons_of_distrust(void **state)
         {&of_past, past_ca.certificate, "localhost", "TLS handshake: certificate of its authority has expired: 20"},
         {&client, ca.certificate, "localhost", "TLS handshake: certificate may not be used for servers"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct testclient *f = calloc(1, sizeof *f);
         struct keys own = keys_make(&arena, rows[i].own);
         struct tls_server_options options = {.certificate_pem = own.certificate, .key_pem = own.key};

@@ -171,7 +171,7 @@ static void resets(void **state)
         {S_INIT("\0\0\0\2"), ERR_IO, false, false},         /* INTERNAL_ERROR */
         {S_INIT("\0\0\0\0"), ERR_IO, false, false},         /* NO_ERROR, but no answer either */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct script s = script_start(true, (struct http_client_options){0});
         struct heard a = {0};
         testclient_ask(s.f, &a, "POST", "/", S("body"));
@@ -313,7 +313,7 @@ static void cut_answers_h1(void **state)
         S_INIT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
         S_INIT("HTTP/1.1 200 OK\r\nContent-Le"),
     };
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    for (size_t i = 0; i < COUNT(answers); i++) {
         struct script s = script_start(false, (struct http_client_options){0});
         struct heard a = {0};
         testclient_ask(s.f, &a, "GET", "/", (str){0});

@@ -54,8 +54,8 @@ static void on_tick(void *ctx)
 static void timers_fire_in_order(void **state)
 {
     static struct clockwork c;
-    struct random_fake seed = {42};
-    struct random r = random_of_fake(&seed);
+    struct random_seeded seed = {42};
+    struct random r = random_of_seed(&seed);
     c = (struct clockwork){.loop = make_loop()};
     for (int i = 0; i < TIMERS; i++) {
         c.ticks[i].of = &c;

@@ -115,7 +115,7 @@ static void remembers_bad_certificates(void **state)
         {.name = "self", .starts_in = -DAY, .ends_in = DAY},
         {.name = "ca", .starts_in = -DAY, .ends_in = DAY}, /* the CA's name, but not its key */
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct keys k = keys_make(&f->arena, &bad[i]);
         struct peer *p = peer_new_tls(f->w, f->ca.certificate, &k, 0);
         expect_served(p);
@@ -149,7 +149,7 @@ static void survives_garbage(void **state)
                                           "\x80\x2e\x01\x03\x01"};
     struct http_limits limits = {.handshake_ns = 50 * MS};
     struct fixture *f = fixture_new(&limits);
-    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+    for (size_t i = 0; i < COUNT(garbage); i++) {
         struct peer *p = peer_new(f->w);
         peer_send(p, str_of(garbage[i]));
         peer_until_over(p);
@@ -274,7 +274,7 @@ static void refuses_bad_material(void **state)
         {.certificate_pem = f->server.certificate, .key_pem = f->server.key, .client_ca_pem = S("no certificate")},
         {.certificate_pem = f->server.certificate, .key_pem = f->server.key, .client_ca_pem = cut},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         if (tls_server_new(&bad[i], &tls, &err) != ERR_INVALID)
             fail_msg("material %zu was taken", i);
         assert_true(err.msg[0] != '\0');

@@ -144,9 +144,9 @@ void world_free(struct world *w)
 
 void world_until(struct world *w, bool (*cond)(void *ctx), void *ctx, const char *what)
 {
-    int64_t end = clock_system.mono_ns(clock_system.ctx) + WORLD_PATIENCE;
+    int64_t end = clock_mono_ns(&clock_system) + WORLD_PATIENCE;
     while (!cond(ctx)) {
-        if (clock_system.mono_ns(clock_system.ctx) > end)
+        if (clock_mono_ns(&clock_system) > end)
             fail_msg("waited in vain for %s", what);
         loop_turn(w->loop, MS);
     }

@@ -222,7 +222,7 @@ static void bad_manifests(void **state)
         {"[{\"Config\":\"c\",\"Layers\":[5]}]", "manifest.json: the name of a file is missing"},
     };
     struct place *p = *state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct buf tar = {.arena = &p->arena};
         make_file(&tar, "c", "{}");
         make_link(&tar, "link", '2', "/etc/passwd");

@@ -292,7 +292,7 @@ static void paths_that_are_none(void **state)
     struct oci_digest digest;
     struct err err;
     assert_int_equal(oci_reference_parse(S("a"), &ref, &err), 0);
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         struct oci_file file = {str_of(paths[i]), S("x")};
         struct oci_build build = {.files = &file, .n_files = 1};
         assert_int_equal(oci_build_image(p->layout, &build, &ref, &digest, &err), ERR_INVALID);

@@ -293,7 +293,7 @@ static void children_that_break_say_so(void **state)
         {"manifest " ONES "; echo '{\"end\":{\"files\":0,\"known\":true}}'", "reeve-fetch brought nothing"},
     };
     start();
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena a ARENA_SCOPE = {0};
         child_does(rows[i].script);
         bad(pull("acme/x:1"), FETCH_PULL_FAILED, true, rows[i].text);
@@ -539,7 +539,7 @@ static void damaged_entries_are_fetched_again(void **state)
     child_does("manifest " ONES "; text x; text y; text z; end 3");
     start();
     (void)pull("acme/x:1");
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < COUNT(ways); i++) {
         damage(ways[i]);
         if (open_again("acme/x:1", "sha256:" ONES) != ERR_NOT_FOUND)
             fail_msg("%s: nobody noticed", ways[i]);
@@ -713,7 +713,7 @@ static void lines_are_read_along(void **state)
     static const char *const lies[] = {"manifest " ONES "; text one; text two",
                                        "manifest " ONES "; text one; text two; end 1",
                                        "manifest " ONES "; text one; text two; end 2; exit 3"};
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+    for (size_t i = 0; i < COUNT(lies); i++) {
         seen.n = 0;
         child_does(lies[i]);
         o = open_along(&reader, &lines);

@@ -54,10 +54,10 @@ static void put_layers(struct shop *s, const char *const *layers, size_t n)
         made[i] = (struct shop_layer){.tar = layer_of(s, layers[i])};
     shop_put_image(s, made, n, NULL);
 }
-#define PUT_LAYERS(s, ...)                                 \
-    do {                                                   \
-        const char *const list[] = {__VA_ARGS__};          \
-        put_layers((s), list, sizeof list / sizeof *list); \
+#define PUT_LAYERS(s, ...)                        \
+    do {                                          \
+        const char *const list[] = {__VA_ARGS__}; \
+        put_layers((s), list, COUNT(list));       \
     } while (0)
 
 static void only_what_is_wanted(void **state)

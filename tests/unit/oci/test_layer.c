@@ -42,7 +42,7 @@ static int unpack(struct arena *a, const char *media_type, str bytes, size_t pie
 static void assert_unpacks(const char *media_type, str bytes, str want)
 {
     static const size_t pieces[] = {1, 3, 1000, 1 << 20};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct buf got;
         struct err err;
@@ -55,7 +55,7 @@ static void assert_unpacks(const char *media_type, str bytes, str want)
 static void assert_refuses(const char *media_type, str bytes, int code, const char *want)
 {
     static const size_t pieces[] = {1, 1000};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct buf got;
         struct err err = {0};
@@ -124,7 +124,7 @@ static void cut_off(void **state)
     struct arena a ARENA_SCOPE = {0};
     str gz = make_gzip(&a, sample(&a)), zst = make_zstd(&a, sample(&a));
     static const size_t cuts[] = {1, 2, 4, 8, 9, 100};
-    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+    for (size_t i = 0; i < COUNT(cuts); i++) {
         assert_refuses(OCI_TYPE_LAYER_GZIP, str_upto(gz, gz.n - cuts[i]), ERR_INVALID, "the gzip data is cut off");
         assert_refuses(OCI_TYPE_LAYER_ZSTD, str_upto(zst, zst.n - cuts[i]), ERR_INVALID, "the zstd data is cut off");
     }

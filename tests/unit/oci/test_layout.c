@@ -336,7 +336,7 @@ static void damaged_names(void **state)
         str_cstr(&p->arena, str_fmt(&p->arena, "acme/app@%.*s", STR(oci_digest_format(&p->arena, &digest))));
     assert_int_equal(has(p, "acme/app:1"), 1);
     assert_int_equal(has(p, "acme/app:2"), 0);
-    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+    for (size_t i = 0; i < COUNT(damaged); i++) {
         write_file(p, "index.json", damaged[i]);
         assert_int_equal(has(p, "acme/app:1"), ERR_IO);
         assert_int_equal(has(p, "acme/app:2"), ERR_IO);

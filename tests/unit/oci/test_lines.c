@@ -87,7 +87,7 @@ static void what_makes_no_sense_is_refused(void **state)
     };
     struct lines l;
     struct buf got = {0};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct err err;
         if (read_all(str_of(bad[i]), 7, &l, &got, &err) != ERR_BAD_REQUEST)
             fail_msg("was taken: %s", bad[i]);
@@ -134,7 +134,7 @@ static void progress_is_told_before_all_else(void **state)
     struct err err;
     assert_int_equal(read_watched(PROGRESS("0", "2") PROGRESS("2", "2") MANIFEST END(0), &got, &err), 0);
     assert_true(str_eq(buf_str(&got), S("1 0/2 77\n1 2/2 77\n")));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         if (read_watched(bad[i], &got, &err) != ERR_BAD_REQUEST)
             fail_msg("was taken: %s", bad[i]);
     }

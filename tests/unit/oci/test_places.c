@@ -56,7 +56,7 @@ static void addresses_are_of_this_machine_private_or_public(void **state)
         {"::ffff:0.0.0.0", PLACE_NEVER},
         {"100::1", PLACE_NEVER},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (class_of(rows[i].host) != rows[i].class)
             fail_msg("%s is of another class", rows[i].host);
     }
@@ -161,7 +161,7 @@ static void credentials_are_those_of_the_longest_key(void **state)
         {"evil.example", "quay.example.org/team/x", "||"},
     };
     struct arena a ARENA_SCOPE = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         str got = user_for(&a, rows[i][0], rows[i][1]);
         if (!str_eq(got, str_of(rows[i][2])))
             fail_msg("%s/%s: %.*s", rows[i][0], rows[i][1], STR(got));
@@ -176,7 +176,7 @@ static void secrets_that_make_no_sense_are_never_quoted(void **state)
     };
     struct arena a ARENA_SCOPE = {0};
     struct auth auth;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct err err;
         str text = str_of(bad[i]);
         assert_int_equal(auth_find(&a, &text, 1, S("r.example"), S("a/b"), &auth, &err), ERR_INVALID);
@@ -209,10 +209,10 @@ static void images_are_where_the_longest_mirror_says(void **state)
     };
     struct arena a ARENA_SCOPE = {0};
     struct oci_request request = {.timeout_ns = 1};
-    for (size_t i = 0; i < sizeof mirrors / sizeof *mirrors; i++)
+    for (size_t i = 0; i < COUNT(mirrors); i++)
         *vec_push(&a, &request.mirrors) = mirrors[i];
     *vec_push(&a, &request.auths) = S("{\"auths\":{\"docker.io\":{\"auth\":\"aHViOnNlY3JldA==\"}}}");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct oci_reference ref;
         struct oci_registry_place place;
         struct err err;
@@ -229,7 +229,7 @@ static void mirrors_are_places_not_addresses(void **state)
     static const char *const wrong[] = {
         "http://127.0.0.1:5000", "ftp://x.example",       "https://https://x.example", "https://",
         "x.example/a:1",         "https://user@x.example"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct oci_request request = {.timeout_ns = 1};
         struct oci_reference ref;

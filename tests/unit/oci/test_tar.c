@@ -57,7 +57,7 @@ static int read_in_pieces(struct arena *a, str archive, size_t piece, struct hea
 static void assert_reads(struct arena *a, const struct buf *archive, const char *want)
 {
     static const size_t pieces[] = {1, 7, 511, 512, 513, 1 << 20};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         struct heard h = {0};
         struct err err;
         if (read_in_pieces(a, buf_str(archive), pieces[i], &h, &err) < 0)
@@ -70,7 +70,7 @@ static void assert_reads(struct arena *a, const struct buf *archive, const char 
 static void assert_refuses(struct arena *a, const struct buf *archive, int code, const char *want)
 {
     static const size_t pieces[] = {1, 512, 1 << 20};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < COUNT(pieces); i++) {
         struct heard h = {0};
         struct err err = {0};
         assert_int_equal(read_in_pieces(a, buf_str(archive), pieces[i], &h, &err), code);
@@ -245,7 +245,7 @@ static void links_have_no_data(void **state)
 static void paths_that_lead_out(void **state)
 {
     static const char *const paths[] = {"../x", "a/../../x", "a/..", "..", "/../x", "./../x", "a/../b"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct buf t = {.arena = &a}, x = {.arena = &a};
         const char *want = str_cstr(&a, str_fmt(&a, "the path \"%s\" leads out of the archive", paths[i]));
@@ -367,7 +367,7 @@ static void extended_headers_that_make_no_sense(void **state)
     static const char *const records[] = {
         "",        "x",      "5",       "0 a=b\n",  "3 \n",     "99999999999999999999 a=b\n",
         "7 a=b\n", "6 a=bc", "5 a=b\n", "-6 a=b\n", " 6 a=b\n", "6 a=b\n6"};
-    for (size_t i = 1; i < sizeof records / sizeof *records; i++) {
+    for (size_t i = 1; i < COUNT(records); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct buf t = {.arena = &a};
         struct heard h = {0};
@@ -384,7 +384,7 @@ static void extended_headers_that_make_no_sense(void **state)
 static void sizes_of_pax_that_make_no_sense(void **state)
 {
     static const char *const sizes[] = {"-1", "x", "0x10", "1.5", "9223372036854775808", "99999999999999999999"};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         struct arena a ARENA_SCOPE = {0};
         struct buf t = {.arena = &a}, x = {.arena = &a};
         make_record(&x, "size", str_of(sizes[i]));

@@ -31,7 +31,7 @@ static const char *const versions[SIDES] = {"1.9", "1.10", "2.0"};
 
 struct round {
     struct arena arena;
-    struct random_fake fake;
+    struct random_seeded fake;
     struct dice dice;
     struct crd_source sources[SIDES];
     size_t n;
@@ -88,7 +88,7 @@ static bool add_source(struct round *r, const struct json *spec)
 static bool begin(struct round *r, uint64_t seed)
 {
     *r = (struct round){.fake = {.state = seed}};
-    r->dice = (struct dice){&r->arena, random_of_fake(&r->fake)};
+    r->dice = (struct dice){&r->arena, random_of_seed(&r->fake)};
     struct json spec = random_schema(&r->dice, 3);
     bool ok = add_source(r, &spec);
     for (size_t i = 1; ok && i < SIDES; i++) {
@@ -102,7 +102,7 @@ static bool begin(struct round *r, uint64_t seed)
 static void check_order(struct round *r, uint64_t seed, const struct outcome *all)
 {
     static const size_t orders[][SIDES] = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    for (size_t i = 0; i < COUNT(orders); i++) {
         struct crd_source mixed[SIDES + 1];
         for (size_t k = 0; k < SIDES; k++)
             mixed[k] = r->sources[orders[i][k]];

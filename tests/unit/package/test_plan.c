@@ -17,8 +17,6 @@
 
 enum { RUNS = 400, GROUPS = 2, PLURALS = 4, CRDS = GROUPS * PLURALS };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const str groups[GROUPS] = {S_INIT("fruit.example.org"), S_INIT("trees.example.org")};
 static const str plurals[PLURALS] = {S_INIT("apples"), S_INIT("nuts"), S_INIT("pears"), S_INIT("plums")};
 /* Those of the cluster that have no CRD: what every package gets, and what none gets. */
@@ -319,8 +317,8 @@ static void ask_all(struct world *w, const struct authz_index *ix)
 static void grants_what_the_package_needs_and_nothing_else(void **state)
 {
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
-        struct random_fake fake = {seed};
-        struct random r = random_of_fake(&fake);
+        struct random_seeded fake = {seed};
+        struct random r = random_of_seed(&fake);
         struct arena arena ARENA_SCOPE = {0};
         struct world w = {.a = &arena, .r = &r};
         draw_world(&w);

@@ -52,7 +52,7 @@ static int sign(int v)
 
 static void known_versions_are_in_order(void **state)
 {
-    size_t n = sizeof in_order / sizeof *in_order;
+    size_t n = COUNT(in_order);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n; k++) {
             int got = sign(package_version_compare(str_of(in_order[i]), str_of(in_order[k])));
@@ -65,10 +65,10 @@ static void some_texts_are_no_numbered_versions(void **state)
 {
     static const char *const numbered[] = {"1", "v2", "0.1.0", "1.0.0-rc.2", "18446744073709551616.0", "1+build"};
     static const char *const others[] = {"", "latest", "v", "vv1", "0a1b2c3d4e5f", "sha256:00", "-1", ".1", "main-1.0"};
-    for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++)
+    for (size_t i = 0; i < COUNT(numbered); i++)
         if (!package_version_is_numbered(str_of(numbered[i])))
             fail_msg("\"%s\" is a numbered version", numbered[i]);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         if (package_version_is_numbered(str_of(others[i])))
             fail_msg("\"%s\" is no numbered version", others[i]);
 }
@@ -85,8 +85,8 @@ static str random_text(const struct random *random, char *room, size_t max)
 /* A total order: no circles, and nothing is equal but itself. */
 static void any_texts_have_an_order(void **state)
 {
-    struct random_fake fake = {.state = 7};
-    struct random random = random_of_fake(&fake);
+    struct random_seeded fake = {.state = 7};
+    struct random random = random_of_seed(&fake);
     char room[3][8];
     for (int i = 0; i < 300000; i++) {
         str a = random_text(&random, room[0], 8), b = random_text(&random, room[1], 8);

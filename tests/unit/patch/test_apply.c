@@ -104,7 +104,7 @@ static void recognises_changes(void **state)
     assert_int_equal(apply_patch(&a, &args, &result, &err), 0);
     struct json live = result.object;
     args.live = &live;
-    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+    for (size_t i = 0; i < COUNT(changes); i++) {
         config = decode(&a, replaced(&a, str_of(pod), str_of(changes[i].from), str_of(changes[i].to)));
         assert_false(apply_is_noop(&args, own_entry(&live)));
     }

@@ -89,7 +89,7 @@ static void only_the_owner_may_look(void **state)
     harness_close(h);
     umask(before);
     static const char *const files[] = {"made/data.mdb", "made/lock.mdb", "made/lock"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         expect_open_to_others(h, path(h, files[i]), 0644, 0600);
         expect_open_to_others(h, path(h, files[i]), 0602, 0600);
         expect_open_to_others(h, path(h, files[i]), 0620, 0600);

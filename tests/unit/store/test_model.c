@@ -37,7 +37,7 @@ struct entry {
 
 struct model {
     struct harness h;
-    struct random_fake source;
+    struct random_seeded source;
     struct random random;
     uint64_t seed;
     uint32_t tables[TABLES];
@@ -472,7 +472,7 @@ static void run(uint64_t seed)
     harness_close(&m->h);
     m->seed = seed;
     m->source.state = seed;
-    m->random = random_of_fake(&m->source);
+    m->random = random_of_seed(&m->source);
     m->oldest = 1;
     m->is_bounded = below(m, 2);
     m->h.options.keep_ns = 20 * second;
@@ -513,7 +513,7 @@ static void the_store_is_what_the_model_says(void **state_)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_store_is_what_the_model_says)};
-    for (int i = 1; i < argc && n_seeds < sizeof seeds / sizeof *seeds; i++)
+    for (int i = 1; i < argc && n_seeds < COUNT(seeds); i++)
         if (!str_to_uint64(str_of(argv[i]), &seeds[n_seeds++]))
             return 2;
     while (argc < 2 && n_seeds < 12) {
