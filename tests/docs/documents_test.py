@@ -139,7 +139,7 @@ def unknown_tests(world, words):
     """Of "tools/test -- --suite SUITE" or "tools/test -- NAME..."."""
     if words[:1] == ['--suite']:
         return [word for word in words[1:] if not world.tests.have(word, '*')]
-    return [word for word in words if word not in {name for _, name in world.tests.names}]
+    return [word for word in words if '<' not in word and word not in {name for _, name in world.tests.names}]
 
 
 def links(world, path, text):

@@ -13,7 +13,7 @@ import re
 import sys
 
 SOURCES = ('src/controllers', 'src/control', 'src/package', 'src/oci')
-LITERAL = re.compile(r'"(%?s?[A-Z][A-Za-z%]*[a-z][A-Za-z]*)"')
+LITERAL = re.compile(r'(["\'])(%?s?[A-Z][A-Za-z%]*[a-z][A-Za-z]*)\1')  # a string, or a text in a template of json_build
 COMMENT = re.compile(r'/\*.*?\*/', re.DOTALL)
 # Pieces that reasons are made of.
 COMPOSED = {
@@ -48,7 +48,7 @@ def literals(root):
     found = {}
     for folder in SOURCES:
         for path in sorted(glob.glob(os.path.join(root, folder, '**', '*.[ch]'), recursive=True)):
-            for word in LITERAL.findall(COMMENT.sub('', read(path))):
+            for _, word in LITERAL.findall(COMMENT.sub('', read(path))):
                 found.setdefault(word, os.path.relpath(path, root))
     return found
 
