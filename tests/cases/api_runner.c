@@ -46,13 +46,12 @@
 #include "cases/case.h"
 #include "cases/match.h"
 #include "kinds/builtin.h"
+#include "lib/scratch.h"
 #include "object/object.h"
 #include "json/json.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { TOGETHER = 64, WATCHES = 16, TURNS = 2000, TURN_NS = 5000000 };
 
@@ -77,7 +76,7 @@ struct world {
     struct log log;
     struct token_signer *signer;
     bool is_ready, has_failed;
-    char dir[64];
+    char dir[SCRATCH_MAX];
     struct match match;
     struct round rounds[TOGETHER], watches[WATCHES];
     size_t n_rounds, n_checked, n_watches;
@@ -152,8 +151,8 @@ static bool open_world(struct world *w)
         case_fail(w->c, NULL, "cannot make a key: %s", err.msg);
         return false;
     }
-    snprintf(w->dir, sizeof w->dir, "/tmp/api-cases-XXXXXX");
-    if (!mkdtemp(w->dir) || loop_new(&w->loop, &err) < 0)
+    scratch_make(w->dir, "api-cases");
+    if (loop_new(&w->loop, &err) < 0)
         return false;
     w->time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
     w->chance = (struct random_seeded){.state = 1};
@@ -195,16 +194,8 @@ static void close_world(struct world *w)
         buf_done(&w->rounds[i].body);
         buf_done(&w->rounds[i].headers);
     }
-    DIR *dir = opendir(w->dir);
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir)) != NULL) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", w->dir, entry->d_name);
-        unlink(path);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(w->dir);
+    if (w->dir[0])
+        scratch_remove(w->dir);
 }
 
 /* ---- Requests. ---- */

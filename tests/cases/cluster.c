@@ -18,9 +18,9 @@
 #include "controllers/personas/personas.h"
 #include "controllers/personas/roles.h"
 #include "controllers/root_ca.h"
+#include "lib/scratch.h"
 #include "up/own.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ struct world {
     struct client *clients[CLIENTS];
     size_t n_clients;
     bool is_ready, has_failed, is_stopped;
-    char dir[64];
+    char dir[SCRATCH_MAX];
     struct match match;
     struct objects objects;
     const struct case_section *request; /* the last one */
@@ -161,9 +161,7 @@ static bool is_embedded(const struct world *w)
 
 static int open_server(struct world *w, struct err *err)
 {
-    snprintf(w->dir, sizeof w->dir, "/tmp/cluster-cases-XXXXXX");
-    if (!mkdtemp(w->dir))
-        return err_set(err, ERR_IO, "cannot make a directory: %m");
+    scratch_make(w->dir, "cluster-cases");
     w->time = (struct clock_fake){.wall = INT64_C(1767323045) * 1000000000};
     w->clock = clock_of_fake(&w->time);
     w->chance = (struct random_seeded){.state = 1};
@@ -197,20 +195,6 @@ static int open_server(struct world *w, struct err *err)
     if (code == 0 && (!wait_for(w, &w->is_ready) || w->has_failed))
         code = err_set(err, ERR_INTERNAL, "it does not become ready");
     return code;
-}
-
-static void remove_files(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir)) != NULL) {
-        char file[512];
-        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        unlink(file);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(path);
 }
 
 /* ---- The controllers. ---- */
@@ -296,7 +280,7 @@ static void close_world(struct world *w)
     match_done(&w->match);
     buf_done(&w->body);
     if (w->dir[0])
-        remove_files(w->dir);
+        scratch_remove(w->dir);
 }
 
 /* ---- Requests and answers. ---- */

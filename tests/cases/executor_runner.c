@@ -10,92 +10,35 @@
  */
 #include "controllers/works/executor.h"
 
-#include <dirent.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "api/api.h"
 #include "api/loopback_client.h"
 #include "cases/case.h"
 #include "kinds/builtin.h"
+#include "lib/server.h"
 #include "object/object.h"
 #include "json/yaml.h"
 
 struct site {
     struct case_file *c;
-    struct loop *loop;
-    struct api *api;
+    struct server server;
     struct client *admin, *agent;
-    struct clock_fake time;
-    struct random_seeded chance;
-    struct log log;
-    char dir[64];
-    bool is_ready;
 };
 
-static void discard(void *ctx, str line)
+static void site_open(struct site *s)
 {
-    (void)ctx, (void)line;
-}
-
-static void on_ready(void *ctx, const struct err *err)
-{
-    struct site *s = ctx;
-    s->is_ready = true;
-    if (err)
-        case_fail(s->c, NULL, "cannot start: %s", err->msg);
-}
-
-static struct client *client_of(struct site *s, struct transport *t)
-{
-    return client_new(&(struct client_options){.loop = s->loop, .transport = t, .random = random_of_seed(&s->chance)});
-}
-
-static int site_open(struct site *s, struct err *err)
-{
-    static const str masters[] = {S_INIT("system:masters")};
-    snprintf(s->dir, sizeof s->dir, "/tmp/executor-cases-XXXXXX");
-    s->time.wall = INT64_C(1767323045) * 1000000000;
-    s->log = (struct log){.level = LOG_ERROR, .clock = clock_of_fake(&s->time), .write = discard};
-    if (!mkdtemp(s->dir))
-        return err_set(err, ERR_IO, "cannot make a directory: %m");
-    int code = loop_new(&s->loop, err);
-    if (code < 0)
-        return code;
-    struct api_options options = {.loop = s->loop,
-                                  .data_dir = s->dir,
-                                  .clock = clock_of_fake(&s->time),
-                                  .random = random_of_seed(&s->chance),
-                                  .log = &s->log,
-                                  .address = S("127.0.0.1:6443")};
-    code = api_open(&options, on_ready, s, &s->api, err);
-    while (code == 0 && !s->is_ready)
-        loop_turn(s->loop, -1);
-    if (code < 0)
-        return code;
-    struct loopback_client_options admin = {.who = {.user = S("admin"), .groups = {masters, 1}}};
-    s->admin = client_of(s, loopback_client_new(s->api, &admin));
-    s->agent = client_of(s, loopback_client_new_account(s->api, S("fleet"), S("agent")));
-    return 0;
+    struct loopback_client_options admin = {.who = server_admin};
+    server_open(&s->server, 7, 0);
+    s->admin = server_client(&s->server, loopback_client_new(s->server.api, &admin));
+    s->agent = server_client(&s->server, loopback_client_new_account(s->server.api, S("fleet"), S("agent")));
 }
 
 static void site_close(struct site *s)
 {
     client_free(s->admin);
     client_free(s->agent);
-    if (s->api)
-        api_close(s->api);
-    loop_free(s->loop);
-    DIR *dir = opendir(s->dir);
-    struct dirent *e;
-    while (dir && (e = readdir(dir)))
-        if (e->d_name[0] != '.')
-            (void)unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir)
-        (void)closedir(dir);
-    (void)rmdir(s->dir);
+    server_close(&s->server);
 }
 
 /* ---- Sections, on a thread of their own while the loop runs. ---- */
@@ -178,21 +121,19 @@ static void *sections(void *arg)
         else
             case_expect(s->c, at, got);
     }
-    loop_stop(s->loop);
+    loop_stop(s->server.loop);
     return NULL;
 }
 
 static void run(struct case_file *c)
 {
-    struct site s = {.c = c, .chance = {.state = 7}};
-    struct err err;
+    struct site s = {.c = c};
     pthread_t thread;
-    if (site_open(&s, &err) < 0) {
-        case_fail(c, NULL, "%s", err.msg);
-    } else if (pthread_create(&thread, NULL, sections, &s) == 0) {
-        loop_run(s.loop);
-        pthread_join(thread, NULL);
-    }
+    site_open(&s);
+    if (pthread_create(&thread, NULL, sections, &s) != 0)
+        abort();
+    loop_run(s.server.loop);
+    pthread_join(thread, NULL);
     site_close(&s);
 }
 

@@ -2,6 +2,7 @@
 /* A child writes to a store and says through a pipe what was acknowledged, until it is killed at some moment or other. Then
  * everything it was told is done must be there, whole, and nothing that is half a write. The next child goes on with the
  * same files. usage: store_crash [ROUNDS [SEED]] */
+#include "lib/scratch.h"
 #include "load.h"
 
 #include <inttypes.h>
@@ -100,27 +101,15 @@ static bool run_round(const char *dir, struct load_acks *acks, uint64_t round, u
     return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-static void clean(const char *dir)
-{
-    static const char *const files[] = {"data.mdb", "lock.mdb", "lock"};
-    char path[128];
-    for (size_t i = 0; i < COUNT(files); i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", dir, files[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(dir);
-}
-
 int main(int argc, char **argv)
 {
     uint64_t rounds = ROUNDS, seed = 1;
-    char dir[] = "/tmp/reeve-crash-XXXXXX";
+    char dir[SCRATCH_MAX];
     struct load_acks acks = {0};
     struct err err = {0};
     if ((argc > 1 && !str_to_uint64(str_of(argv[1]), &rounds)) || (argc > 2 && !str_to_uint64(str_of(argv[2]), &seed)))
         return 2;
-    if (mkdtemp(dir) == NULL)
-        return 2;
+    scratch_make(dir, "reeve-crash");
     int code = 0;
     uint64_t round = 0;
     for (; round < rounds && code == 0; round++) {
@@ -134,7 +123,7 @@ int main(int argc, char **argv)
         printf("# seed %" PRIu64 ", round %" PRIu64 ": %s\n", seed, round - 1, err.msg);
     else
         printf("# %" PRIu64 " rounds, %" PRIu64 " revisions\n", rounds, acks.last);
-    clean(dir);
+    scratch_remove(dir);
     arena_done(&acks.arena);
     return code ? 1 : 0;
 }

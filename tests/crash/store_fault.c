@@ -15,7 +15,7 @@
 
 static int set_up(void **state)
 {
-    char path[128];
+    char path[SCRATCH_MAX + 16];
     if (harness_set_up(state) != 0)
         return -1;
     const struct harness *h = *state;

@@ -4,6 +4,7 @@
  * up to the last sync before a random moment, and of what was written after it a random choice of pages. Each must open,
  * be consistent, and hold all that had been acknowledged at that moment. usage: store_power [FILES [SEED]] */
 #include "disk.h"
+#include "lib/scratch.h"
 #include "load.h"
 
 #include <fcntl.h>
@@ -198,17 +199,14 @@ static int try_all(struct run *r, const char *dir, const char *path, struct disk
 int main(int argc, char **argv)
 {
     uint64_t files = FILES, seed = 1;
-    char dir[] = "/tmp/reeve-power-XXXXXX", path[64], lock[64], table[64];
+    char dir[SCRATCH_MAX], path[SCRATCH_MAX + 16];
     struct run run = {.wake = eventfd(0, EFD_CLOEXEC)};
     struct disk_walk w = {0};
     struct err err;
     if ((argc > 1 && !str_to_uint64(str_of(argv[1]), &files)) || (argc > 2 && !str_to_uint64(str_of(argv[2]), &seed)))
         return 2;
-    if (mkdtemp(dir) == NULL)
-        fail(dir);
+    scratch_make(dir, "reeve-power");
     (void)snprintf(path, sizeof path, "%s/data.mdb", dir);
-    (void)snprintf(lock, sizeof lock, "%s/lock", dir);
-    (void)snprintf(table, sizeof table, "%s/lock.mdb", dir);
     struct random_seeded source = {seed};
     run.load = (struct load){.random = random_of_seed(&source), .on_ack = on_ack, .ctx = &run};
     record(&run, dir, path, &w.durable);
@@ -223,9 +221,6 @@ int main(int argc, char **argv)
     disk_forget();
     arena_done(&run.acks.arena);
     close(run.wake);
-    (void)unlink(path);
-    (void)unlink(lock);
-    (void)unlink(table);
-    (void)rmdir(dir);
+    scratch_remove(dir);
     return code ? 1 : 0;
 }

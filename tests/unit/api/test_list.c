@@ -3,16 +3,14 @@
  * that take several turns: a whole server, asked from within the process. */
 #include "api/label_index.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "api/loopback.h"
 #include "base/clock.h"
+#include "lib/server.h"
 
 #include <cmocka.h>
 
@@ -24,50 +22,16 @@ struct model {
 };
 
 struct site {
-    struct loop *loop;
-    struct api *api;
-    struct clock_fake time;
-    struct random_seeded chance;
-    struct log log;
-    char dir[64];
-    bool is_ready;
+    struct server server;
     size_t n_open;
     struct model model;
 };
 
-static void discard(void *ctx, str line)
-{
-    (void)ctx, (void)line;
-}
-
-static void on_ready(void *ctx, const struct err *err)
-{
-    assert_null(err);
-    ((struct site *)ctx)->is_ready = true;
-}
-
 static int set_up(void **state)
 {
     struct site *s = calloc(1, sizeof *s);
-    struct err err;
     assert_non_null(s);
-    *s = (struct site){.dir = "/tmp/reeve-list-XXXXXX", .chance = {.state = 11}};
-    s->time.wall = INT64_C(1767323045) * 1000000000;
-    s->log = (struct log){.level = LOG_ERROR, .clock = clock_of_fake(&s->time), .write = discard};
-    assert_non_null(mkdtemp(s->dir));
-    assert_int_equal(loop_new(&s->loop, &err), 0);
-    struct api_options options = {
-        .loop = s->loop,
-        .data_dir = s->dir,
-        .clock = clock_of_fake(&s->time),
-        .random = random_of_seed(&s->chance),
-        .log = &s->log,
-        .address = S("127.0.0.1:6443"),
-        .keep_ns = INT64_C(60) * 1000000000,
-    };
-    assert_int_equal(api_open(&options, on_ready, s, &s->api, &err), 0);
-    while (!s->is_ready)
-        loop_turn(s->loop, -1);
+    server_open(&s->server, 11, INT64_C(60) * 1000000000);
     memset(s->model.app, APPS, sizeof s->model.app);
     *state = s;
     return 0;
@@ -76,25 +40,13 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct site *s = *state;
-    loop_turn(s->loop, 0);
-    api_close(s->api);
-    loop_free(s->loop);
-    DIR *dir = opendir(s->dir);
-    struct dirent *e;
-    while (dir && (e = readdir(dir)))
-        if (e->d_name[0] != '.')
-            (void)unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir)
-        (void)closedir(dir);
-    (void)rmdir(s->dir);
+    loop_turn(s->server.loop, 0);
+    server_close(&s->server);
     free(s);
     return 0;
 }
 
 /* ---- Requests. ---- */
-
-static const str masters[] = {S_INIT("system:masters")};
-static const struct authz_identity admin = {.user = S_INIT("admin"), .groups = {masters, 1}};
 
 struct asked {
     struct site *site;
@@ -116,11 +68,16 @@ static void on_done(void *ctx, int status, struct http_headers headers, str body
 
 static void begin(struct asked *a, str method, str target, str body, str accept)
 {
-    struct loopback_call call = {
-        .who = admin, .method = method, .target = target, .body = body, .accept = accept, .done = on_done, .ctx = a};
+    struct loopback_call call = {.who = server_admin,
+                                 .method = method,
+                                 .target = target,
+                                 .body = body,
+                                 .accept = accept,
+                                 .done = on_done,
+                                 .ctx = a};
     if (str_eq(method, S("PATCH")))
         call.content_type = S("application/merge-patch+json");
-    loopback_start(a->site->api, &call);
+    loopback_start(a->site->server.api, &call);
 }
 
 /* How many turns it took: 0 when it was answered at once. */
@@ -128,7 +85,7 @@ static size_t finish(struct asked *a)
 {
     size_t turns = 0;
     for (; !a->is_done; turns++)
-        loop_turn(a->site->loop, -1);
+        loop_turn(a->site->server.loop, -1);
     return turns;
 }
 
@@ -245,7 +202,7 @@ static void test_by_labels(void **state)
         for (size_t n = random_below(&random, 4); n > 0; n--)
             set_object(s, random_below(&random, OBJECTS), (uint8_t)random_below(&random, APPS + 1));
         if (round == 100) { /* it is dropped, and made again */
-            clock_fake_advance(&s->time, INT64_C(3600) * 1000000000);
+            clock_fake_advance(&s->server.time, INT64_C(3600) * 1000000000);
             set_object(s, 0, 1);
         }
     }
@@ -258,11 +215,11 @@ static struct label_walk *walk_of(struct site *s, struct arena *a, const char *t
     struct selector *selector = ARENA_NEW(a, struct selector);
     struct err err;
     assert_int_equal(selector_parse(a, str_of(text), selector, &err), 0);
-    struct label_walk_args args = {.table = store_table(s->api->store, S("/configmaps")),
+    struct label_walk_args args = {.table = store_table(s->server.api->store, S("/configmaps")),
                                    .all_namespaces = true,
-                                   .at = at ? at : store_revision(s->api->store),
+                                   .at = at ? at : store_revision(s->server.api->store),
                                    .selector = selector};
-    return label_walk_new(s->api->labels, &args);
+    return label_walk_new(s->server.api->labels, &args);
 }
 
 static enum label_found first_of(struct site *s, const char *text, rev at, size_t *looks)
@@ -283,10 +240,10 @@ static void test_index(void **state)
     assert_int_equal(first_of(s, "app=app-1", 0, &looks), LABEL_UNKNOWN); /* too few objects */
     for (size_t i = 0; i < LABEL_INDEX_LEAST + 10; i++)
         set_object(s, i, i == 30 ? 2 : 1);
-    rev before = store_revision(s->api->store);
+    rev before = store_revision(s->server.api->store);
     assert_int_equal(first_of(s, "app=app-1", 0, &looks), LABEL_UNKNOWN);
-    loop_turn(s->loop, 0);
-    loop_turn(s->loop, 0);
+    loop_turn(s->server.loop, 0);
+    loop_turn(s->server.loop, 0);
     assert_int_equal(first_of(s, "app=none", 0, &looks), LABEL_END);
     assert_int_equal(first_of(s, "app=app-2", 0, &looks), LABEL_MATCH);
     looks = 10;
@@ -342,12 +299,12 @@ static void test_blocks(void **state)
         set_object(s, i * NAMESPACES, 1); /* all in the same namespace */
     size_t looks = 1;
     first_of(s, "app=app-1", 0, &looks); /* makes the index */
-    loop_turn(s->loop, 0);
-    loop_turn(s->loop, 0);
-    assert_int_equal(label_index_text_bytes(s->api->labels), 0);
+    loop_turn(s->server.loop, 0);
+    loop_turn(s->server.loop, 0);
+    assert_int_equal(label_index_text_bytes(s->server.api->labels), 0);
     str all = blocks_of(s, &a, "app=app-1", 0, &print);
     assert_int_equal(printed.n, KEPT);
-    assert_true(label_index_text_bytes(s->api->labels) > 0);
+    assert_true(label_index_text_bytes(s->server.api->labels) > 0);
     assert_true(str_eq(blocks_of(s, &a, "odd", 0, &print), all)); /* kept, for whichever selector */
     assert_int_equal(printed.n, KEPT);
     assert_int_equal(blocks_of(s, &a, "app=app-2", 0, &print).n, 0);
@@ -355,7 +312,7 @@ static void test_blocks(void **state)
     assert_true(str_eq(blocks_of(s, &a, "app=app-1", 0, &print), all));
     assert_int_equal(printed.n, 2 * KEPT);
 
-    rev before = store_revision(s->api->store);
+    rev before = store_revision(s->server.api->store);
     set_object(s, 0, 2); /* cm-0 is the first key: its block does not match, and as of before it is not known to */
     assert_int_equal(blocks_of(s, &a, "app=app-1", 0, &print).n, 0);
     assert_int_equal(blocks_of(s, &a, "odd", before, &print).n, 0);

@@ -2,75 +2,35 @@
 /* Clients of the server they live in: a whole server, a thread that asks, and watches on the loop. */
 #include "api/loopback_client.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "api/server.h"
+#include "lib/server.h"
 #include "object/object.h"
 
 struct site {
-    struct loop *loop;
-    struct api *api;
-    struct client *client; /* of an administrator */
-    struct clock_fake time;
-    struct random_seeded chance;
-    struct log log;
-    char dir[64];
-    bool is_ready;
+    struct server server;
+    struct client *client;
 };
 
-static void discard(void *ctx, str line)
+static struct client *admin_of(struct server *s)
 {
-}
-
-static void on_ready(void *ctx, const struct err *err)
-{
-    struct site *s = ctx;
-    assert_null(err);
-    s->is_ready = true;
-}
-
-static const str masters[] = {S_INIT("system:masters")};
-static const struct loopback_client_options admin = {
-    .who = {.user = S_INIT("admin"), .groups = {masters, 1}},
-    .user_agent = S_INIT("reeve-test/1"),
-};
-
-static struct client *client_of(struct site *s, struct transport *t)
-{
-    return client_new(&(struct client_options){.loop = s->loop, .transport = t, .random = random_of_seed(&s->chance)});
+    struct loopback_client_options options = {.who = server_admin, .user_agent = S("reeve-test/1")};
+    return server_client(s, loopback_client_new(s->api, &options));
 }
 
 static int set_up(void **state)
 {
     struct site *s = calloc(1, sizeof *s);
-    struct err err;
     assert_non_null(s);
-    *s = (struct site){.dir = "/tmp/reeve-loopback-XXXXXX", .chance = {.state = 7}};
-    s->time.wall = INT64_C(1767323045) * 1000000000;
-    s->log = (struct log){.level = LOG_ERROR, .clock = clock_of_fake(&s->time), .write = discard};
-    assert_non_null(mkdtemp(s->dir));
-    assert_int_equal(loop_new(&s->loop, &err), 0);
-    struct api_options options = {
-        .loop = s->loop,
-        .data_dir = s->dir,
-        .clock = clock_of_fake(&s->time),
-        .random = random_of_seed(&s->chance),
-        .log = &s->log,
-        .address = S("127.0.0.1:6443"),
-    };
-    assert_int_equal(api_open(&options, on_ready, s, &s->api, &err), 0);
-    while (!s->is_ready)
-        loop_turn(s->loop, -1);
-    s->client = client_of(s, loopback_client_new(s->api, &admin));
+    server_open(&s->server, 7, 0);
+    s->client = admin_of(&s->server);
     *state = s;
     return 0;
 }
@@ -79,17 +39,7 @@ static int tear_down(void **state)
 {
     struct site *s = *state;
     client_free(s->client);
-    if (s->api)
-        api_close(s->api);
-    loop_free(s->loop);
-    DIR *dir = opendir(s->dir);
-    struct dirent *e;
-    while (dir && (e = readdir(dir)))
-        if (e->d_name[0] != '.')
-            (void)unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir)
-        (void)closedir(dir);
-    (void)rmdir(s->dir);
+    server_close(&s->server);
     free(s);
     return 0;
 }
@@ -111,7 +61,7 @@ static void *go(void *arg)
 {
     struct errand *e = arg;
     e->fn(e);
-    loop_stop(e->site->loop);
+    loop_stop(e->site->server.loop);
     return NULL;
 }
 
@@ -123,7 +73,7 @@ static void run(struct site *s, struct errand *e, void (*fn)(struct errand *e))
     if (e->client == NULL)
         e->client = s->client;
     assert_int_equal(pthread_create(&thread, NULL, go, e), 0);
-    loop_run(s->loop);
+    loop_run(s->server.loop);
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
@@ -210,7 +160,8 @@ static void get_thing(struct errand *e)
 static void accounts_are_who_they_are(void **state)
 {
     struct site *s = *state;
-    struct errand e = {.client = client_of(s, loopback_client_new_account(s->api, S("kube-system"), S("snoop")))};
+    struct errand e = {
+        .client = server_client(&s->server, loopback_client_new_account(s->server.api, S("kube-system"), S("snoop")))};
     run(s, &e, get_thing);
     assert_int_equal(e.codes[0], ERR_FORBIDDEN);
     assert_string_equal(e.err.msg, "configmaps \"a\" is forbidden: User \"system:serviceaccount:kube-system:snoop\" "
@@ -233,7 +184,8 @@ static void accounts_have_their_groups(struct errand *e)
 static void accounts_are_in_the_groups_of_their_tokens(void **state)
 {
     struct site *s = *state;
-    struct errand e = {.client = client_of(s, loopback_client_new_account(s->api, S("kube-system"), S("snoop")))};
+    struct errand e = {
+        .client = server_client(&s->server, loopback_client_new_account(s->server.api, S("kube-system"), S("snoop")))};
     struct buf text = {.arena = &e.arena};
     run(s, &e, accounts_have_their_groups);
     assert_int_equal(e.codes[0], 0);
@@ -256,7 +208,9 @@ static void get_as_others(struct errand *e)
 static void clients_act_for_others_where_they_may(void **state)
 {
     struct site *s = *state;
-    struct errand e = {0}, f = {.client = client_of(s, loopback_client_new_account(s->api, S("x"), S("snoop")))};
+    struct errand e = {0},
+                  f = {.client =
+                           server_client(&s->server, loopback_client_new_account(s->server.api, S("x"), S("snoop")))};
     run(s, &e, get_as_others);
     assert_int_equal(e.codes[0], ERR_FORBIDDEN);
     assert_string_equal(e.err.msg, "configmaps \"a\" is forbidden: User \"system:serviceaccount:app:deployer\" "
@@ -327,12 +281,12 @@ static void watches_bring_events(void **state)
     listen(s->client, &e, WATCH);
     run(s, &errand, write_things);
     while (str_find(buf_str(&e.data), S("\"k\":\"v\"")) < 0)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
     assert_true(str_find(buf_str(&e.data), S("k8s.io/initial-events-end")) >= 0);
     assert_int_equal(e.ends, 0);
-    api_drain(s->api);
+    api_drain(s->server.api);
     while (!e.ends)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
     assert_int_equal(e.status, 200); /* a watch that is over is a whole answer */
     arena_done(&errand.arena);
     buf_done(&e.data);
@@ -347,9 +301,9 @@ static void listeners_may_cancel(void **state)
     listen(s->client, &early, "/api/v1/namespaces/default");
     client_cancel(early.call);
     while (!watch.data.n || !get.data.n)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
     for (int i = 0; i < 5; i++)
-        loop_turn(s->loop, 0);
+        loop_turn(s->server.loop, 0);
     assert_int_equal(watch.ends + get.ends + early.ends, 0);
     assert_int_equal(early.data.n, 0);
     buf_done(&watch.data);
@@ -364,15 +318,15 @@ static void what_was_left_before_it_began_does_not_begin(void **state)
     struct errand errand = {0};
     char target[256];
     (void)snprintf(target, sizeof target, WATCH "&resourceVersion=%llu",
-                   (unsigned long long)store_revision(s->api->store) + 1);
+                   (unsigned long long)store_revision(s->server.api->store) + 1);
     for (int i = 0; i < 2; i++)
         listen(s->client, &ears[i], target);
     client_cancel(ears[0].call);
     run(s, &errand, write_things);
     while (!ears[1].data.n)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
     client_cancel(ears[1].call);
-    assert_null(s->api->loopbacks);
+    assert_null(s->server.api->loopbacks);
     assert_int_equal(ears[0].data.n + (size_t)(ears[0].ends + ears[1].ends), 0);
     arena_done(&errand.arena);
     buf_done(&ears[1].data);
@@ -384,7 +338,7 @@ static void refusals_are_collected(void **state)
     struct ear e = {0};
     listen(s->client, &e, "/api/v1/namespaces/none");
     while (!e.ends)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
     assert_int_equal(e.status, 404);
     assert_true(str_has_prefix(buf_str(&e.data), S("refused: {\"kind\":\"Status\"")));
     buf_done(&e.data);
@@ -392,8 +346,8 @@ static void refusals_are_collected(void **state)
 
 static void close_server(struct site *s)
 {
-    api_close(s->api);
-    s->api = NULL;
+    api_close(s->server.api);
+    s->server.api = NULL;
 }
 
 /* Whatever is at work when the server closes: a watch, one that has just been given work, one that its client has just left, a
@@ -404,12 +358,12 @@ static void start_all(struct site *s, struct ear *ears)
 {
     listen(s->client, &ears[0], WATCH);
     while (!ears[0].data.n)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
     listen(s->client, &ears[1], WATCH);
     listen(s->client, &ears[2], WATCH);
     client_cancel(ears[2].call);
     listen(s->client, &ears[3], "/api/v1/namespaces/default?resourceVersion=1000000");
-    loop_turn(s->loop, 0);
+    loop_turn(s->server.loop, 0);
     listen(s->client, &ears[4], WATCH);
     ask(s->client, &ears[5],
         (struct client_request){.method = S("POST"),
@@ -424,7 +378,7 @@ static void a_server_may_close_before_its_clients(void **state)
     start_all(s, ears);
     close_server(s);
     for (int i = 0; i < 3; i++)
-        loop_turn(s->loop, 0);
+        loop_turn(s->server.loop, 0);
     assert_int_equal(ears[0].ends, 1);
     assert_int_equal(ears[0].status, 0);
     assert_int_equal(ears[1].ends, 1);
@@ -435,7 +389,7 @@ static void a_server_may_close_before_its_clients(void **state)
     assert_int_equal(ears[4].ends, 1);
     assert_int_equal(ears[5].status, 201); /* what was accepted is done */
     listen(s->client, &late, WATCH);
-    loop_turn(s->loop, 0);
+    loop_turn(s->server.loop, 0);
     assert_int_equal(late.ends, 1);
     assert_int_equal(late.status, 0);
     listen(s->client, &late, WATCH); /* tear_down frees the client with it */
@@ -451,7 +405,7 @@ static void a_client_may_go_right_before_its_server(void **state)
     client_stop(s->client);
     close_server(s);
     for (int i = 0; i < 3; i++)
-        loop_turn(s->loop, 0);
+        loop_turn(s->server.loop, 0);
     for (int i = 0; i < EARS; i++) {
         assert_int_equal(ears[i].ends, 0);
         buf_done(&ears[i].data);

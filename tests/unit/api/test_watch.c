@@ -3,17 +3,15 @@
  * this file. Lists that are looked through in turns are here too, as both walk alike. What clients see of well-behaved ones is in tests/cases/api/watch_*.test. */
 #include "api/watch_inside.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "api/loopback.h"
 #include "api/pipeline.h"
 #include "kinds/builtin.h"
+#include "lib/server.h"
 
 #include <cmocka.h>
 
@@ -22,52 +20,18 @@
 enum { MADE_MAX = 4096 };
 
 struct site {
-    struct loop *loop;
-    struct api *api;
-    struct clock_fake time;
-    struct random_seeded chance;
-    struct log log;
-    char dir[64];
-    bool is_ready;
+    struct server server;
     size_t n_sent, n_done;
     void (*on_written)(struct site *s); /* or NULL: when an answer has come */
     rev made
         [MADE_MAX]; /* revisions of what was written here, in their order; the server writes a little of its own too */
 };
 
-static void discard(void *ctx, str line)
-{
-}
-
-static void on_ready(void *ctx, const struct err *err)
-{
-    struct site *s = ctx;
-    assert_null(err);
-    s->is_ready = true;
-}
-
 static int set_up(void **state)
 {
     struct site *s = calloc(1, sizeof *s);
-    struct err err;
     assert_non_null(s);
-    *s = (struct site){.dir = "/tmp/reeve-watch-XXXXXX", .chance = {.state = 7}};
-    s->time.wall = INT64_C(1767323045) * 1000000000;
-    s->log = (struct log){.level = LOG_ERROR, .clock = clock_of_fake(&s->time), .write = discard};
-    assert_non_null(mkdtemp(s->dir));
-    assert_int_equal(loop_new(&s->loop, &err), 0);
-    struct api_options options = {
-        .loop = s->loop,
-        .data_dir = s->dir,
-        .clock = clock_of_fake(&s->time),
-        .random = random_of_seed(&s->chance),
-        .log = &s->log,
-        .address = S("127.0.0.1:6443"),
-        .keep_ns = INT64_C(60) * 1000000000,
-    };
-    assert_int_equal(api_open(&options, on_ready, s, &s->api, &err), 0);
-    while (!s->is_ready)
-        loop_turn(s->loop, -1);
+    server_open(&s->server, 7, INT64_C(60) * 1000000000);
     *state = s;
     return 0;
 }
@@ -75,23 +39,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct site *s = *state;
-    loop_turn(s->loop, 0);
-    api_close(s->api);
-    loop_free(s->loop);
-    DIR *dir = opendir(s->dir);
-    struct dirent *e;
-    while (dir && (e = readdir(dir)))
-        if (e->d_name[0] != '.')
-            (void)unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir)
-        (void)closedir(dir);
-    (void)rmdir(s->dir);
+    loop_turn(s->server.loop, 0);
+    server_close(&s->server);
     free(s);
     return 0;
 }
-
-static const str masters[] = {S_INIT("system:masters")};
-static const struct authz_identity admin = {.user = S_INIT("admin"), .groups = {masters, 1}};
 
 static void written(void *ctx, int status, struct http_headers headers, str body)
 {
@@ -115,7 +67,7 @@ static void send_one(struct site *s, size_t number, size_t size)
     while (fill.n < size)
         buf_add_str(&fill, S("0123456789abcdef"));
     struct loopback_call call = {
-        .who = admin,
+        .who = server_admin,
         .method = S("POST"),
         .target = S("/api/v1/namespaces/default/configmaps"),
         .body = str_fmt(&a, "{\"metadata\":{\"name\":\"cm-%zu\"},\"data\":{\"fill\":\"%.*s\"}}", number,
@@ -124,13 +76,13 @@ static void send_one(struct site *s, size_t number, size_t size)
         .ctx = s,
     };
     s->n_sent++;
-    loopback_start(s->api, &call);
+    loopback_start(s->server.api, &call);
 }
 
 static void settle(struct site *s)
 {
     while (s->n_done < s->n_sent)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
 }
 
 static void create(struct site *s, size_t first, size_t n, size_t size)
@@ -188,7 +140,7 @@ static void start(struct site *s, struct client *c, const char *query)
     c->x.method = S("GET");
     c->x.path = S("/api/v1/namespaces/default/configmaps");
     c->x.query = str_dup(&c->x.arena, str_of(query));
-    pipeline_enter_as(s->api, &c->x, &admin);
+    pipeline_enter_as(s->server.api, &c->x, &server_admin);
     assert_int_equal(c->status, 200);
 }
 
@@ -224,7 +176,7 @@ static void take_all(struct site *s, struct client *c, size_t room)
     do {
         while (take(c, room) == HTTP_MORE)
             ;
-        loop_turn(s->loop, 0); /* it may have stepped aside to let others have their turn */
+        loop_turn(s->server.loop, 0); /* it may have stepped aside to let others have their turn */
     } while (c->last == HTTP_WAIT && c->is_resumed);
 }
 
@@ -258,8 +210,8 @@ static struct watch *only_watch(struct site *s)
     size_t at = 0;
     str key;
     void *group;
-    assert_int_equal(watch_count(s->api->watches), 1);
-    assert_true(map_next(&s->api->watches->groups, &at, &key, &group));
+    assert_int_equal(watch_count(s->server.api->watches), 1);
+    assert_true(map_next(&s->server.api->watches->groups, &at, &key, &group));
     return ((struct watch_group *)group)->first;
 }
 
@@ -280,7 +232,7 @@ static void test_slow_client(void **state)
 {
     struct site *s = *state;
     struct client c;
-    rev before = store_revision(s->api->store);
+    rev before = store_revision(s->server.api->store);
     start_at(s, &c, before);
     take_all(s, &c, 4096);
     const struct watch *w = only_watch(s);
@@ -293,9 +245,9 @@ static void test_slow_client(void **state)
     take_all(s, &c, 700);
     assert_int_equal(w->state, WATCH_LIVE);
     assert_int_equal(w->group->n_news, 0);
-    assert_int_equal(s->api->watches->text_bytes, 0);
+    assert_int_equal(s->server.api->watches->text_bytes, 0);
     create(s, 600, 3, 10);
-    loop_turn(s->loop, 0);
+    loop_turn(s->server.loop, 0);
     assert_true(c.is_resumed);
     assert_int_equal(w->group->n_news, 3);
     take_all(s, &c, 4096);
@@ -310,7 +262,7 @@ static void test_texts_are_bounded(void **state)
     enum { LARGE = 1000 * 1000, N = WATCH_TEXTS_BYTES / LARGE + 5 };
     struct site *s = *state;
     struct client fast, slow;
-    rev before = store_revision(s->api->store);
+    rev before = store_revision(s->server.api->store);
     start_at(s, &fast, before);
     start_at(s, &slow, before);
     take_all(s, &fast, 4096);
@@ -319,13 +271,13 @@ static void test_texts_are_bounded(void **state)
     for (size_t i = 0; i < N; i++) {
         create(s, i, 1, LARGE);
         take_all(s, &fast, 4096);
-        size_t bytes = s->api->watches->text_bytes;
+        size_t bytes = s->server.api->watches->text_bytes;
         assert_true(bytes <= WATCH_TEXTS_BYTES);
         most = bytes > most ? bytes : most;
     }
     assert_true(most > WATCH_TEXTS_BYTES - 2 * LARGE);
     take_all(s, &slow, 4096);
-    assert_int_equal(s->api->watches->text_bytes, 0);
+    assert_int_equal(s->server.api->watches->text_bytes, 0);
     assert_all_since(s, &fast, before);
     assert_all_since(s, &slow, before);
     hang_up(&fast);
@@ -340,7 +292,7 @@ static void test_any_pace(void **state)
     struct random_seeded fake = {.state = 20261115};
     struct random random = random_of_seed(&fake);
     struct client clients[CLIENTS];
-    rev begins[CLIENTS], first = store_revision(s->api->store);
+    rev begins[CLIENTS], first = store_revision(s->server.api->store);
     size_t n = 0, made = 0;
     for (size_t step = 0; step < STEPS; step++) {
         uint32_t dice = random_below(&random, 10);
@@ -352,7 +304,7 @@ static void test_any_pace(void **state)
                 send_one(s, made + i, 9000);
             made += 40;
         } else if (dice < 4 && n < CLIENTS) {
-            rev now = store_revision(s->api->store);
+            rev now = store_revision(s->server.api->store);
             begins[n] = first + random_below(&random, (uint32_t)(now - first + 1));
             start_at(s, &clients[n], begins[n]);
             n++;
@@ -361,7 +313,7 @@ static void test_any_pace(void **state)
             if (c->is_resumed || c->last == HTTP_MORE)
                 take(c, 1 + random_below(&random, 20000));
         }
-        loop_turn(s->loop, 0);
+        loop_turn(s->server.loop, 0);
     }
     settle(s);
     assert_int_equal(n, CLIENTS);
@@ -370,7 +322,7 @@ static void test_any_pace(void **state)
         assert_all_since(s, &clients[i], begins[i]);
         hang_up(&clients[i]);
     }
-    assert_int_equal(s->api->watches->text_bytes, 0);
+    assert_int_equal(s->server.api->watches->text_bytes, 0);
 }
 
 /* When history is cut off in front of a client that is behind, it hears 410, and that was it. */
@@ -378,11 +330,11 @@ static void test_cut_off(void **state)
 {
     struct site *s = *state;
     struct client c;
-    start_at(s, &c, store_revision(s->api->store));
+    start_at(s, &c, store_revision(s->server.api->store));
     take_all(s, &c, 4096);
     create(s, 0, 40, 10000);
     for (int i = 0; i < 3; i++) {
-        clock_fake_advance(&s->time, INT64_C(100) * 1000000000);
+        clock_fake_advance(&s->server.time, INT64_C(100) * 1000000000);
         create(s, 100 + 2 * (size_t)i, 2, 0);
     }
     take_all(s, &c, 100000);
@@ -407,7 +359,7 @@ static void test_step_aside(void **state)
     assert_int_equal(take(&c, 4096), HTTP_WAIT);
     assert_false(c.is_resumed);
     assert_int_equal(only_watch(s)->state, WATCH_INITIAL);
-    loop_turn(s->loop, 0);
+    loop_turn(s->server.loop, 0);
     assert_true(c.is_resumed);
     assert_int_equal(take(&c, 4096), HTTP_WAIT);
     assert_int_equal(only_watch(s)->state, WATCH_LIVE);
@@ -416,7 +368,7 @@ static void test_step_aside(void **state)
     start(s, &gone, "watch=1&labelSelector=a%3Db");
     assert_int_equal(take(&gone, 4096), HTTP_WAIT);
     hang_up(&gone); /* before its turn comes */
-    loop_turn(s->loop, 0);
+    loop_turn(s->server.loop, 0);
 }
 
 static void listed(void *ctx, int status, struct http_headers headers, str body)
@@ -433,16 +385,16 @@ static void test_list_of_none_among_many(void **state)
     bool is_listed = false;
     create(s, 0, 2100, 0);
     struct loopback_call call = {
-        .who = admin,
+        .who = server_admin,
         .method = S("GET"),
         .target = S("/api/v1/namespaces/default/configmaps?labelSelector=a%3Db"),
         .accept = S("application/yaml"),
         .done = listed,
         .ctx = &is_listed,
     };
-    loopback_start(s->api, &call);
+    loopback_start(s->server.api, &call);
     while (!is_listed)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
 }
 
 /* Clients go away at any time; what was theirs goes with them. */
@@ -451,7 +403,7 @@ static void test_hang_up(void **state)
     struct site *s = *state;
     struct client c;
     create(s, 0, 20, 1000);
-    rev now = store_revision(s->api->store);
+    rev now = store_revision(s->server.api->store);
     start(s, &c, "watch=1&allowWatchBookmarks=1"); /* before anything was taken */
     hang_up(&c);
     start(s, &c, "watch=1&labelSelector=!a"); /* amid what there is */
@@ -466,10 +418,10 @@ static void test_hang_up(void **state)
     assert_int_equal(take(&c, 3000), HTTP_MORE);
     assert_true(only_watch(s)->group->n_news > 0);
     hang_up(&c);
-    assert_int_equal(watch_count(s->api->watches), 0);
-    assert_int_equal(s->api->watches->text_bytes, 0);
-    assert_int_equal(s->api->watches->groups.n, 0);
-    assert_int_equal(s->api->watches->views.n, 0);
+    assert_int_equal(watch_count(s->server.api->watches), 0);
+    assert_int_equal(s->server.api->watches->text_bytes, 0);
+    assert_int_equal(s->server.api->watches->groups.n, 0);
+    assert_int_equal(s->server.api->watches->views.n, 0);
     create(s, 30, 1, 0); /* nobody is there to be told */
 }
 
@@ -484,7 +436,7 @@ static void test_hang_up_in_time(void **state)
     start(s, &stays, "watch=1&timeoutSeconds=1");
     take_all(s, &stays, 4096);
     while (!stays.is_resumed)
-        loop_turn(s->loop, -1);
+        loop_turn(s->server.loop, -1);
     assert_int_equal(take(&stays, 4096), HTTP_END);
     hang_up(&stays);
 }
@@ -496,20 +448,20 @@ static void test_idle(void **state)
     struct site *s = *state;
     static struct client clients[CLIENTS];
     for (size_t i = 0; i < CLIENTS; i++) {
-        start_at(s, &clients[i], store_revision(s->api->store));
+        start_at(s, &clients[i], store_revision(s->server.api->store));
         take_all(s, &clients[i], 4096);
         assert_int_equal(arena_footprint(&clients[i].x.arena), 0);
     }
     create(s, 0, 1, 1000);
     for (size_t i = 0; i < CLIENTS; i++) {
         take_all(s, &clients[i], 4096);
-        size_t bytes = s->api->watches->text_bytes;
+        size_t bytes = s->server.api->watches->text_bytes;
         assert_true(clients[i].body.n > 1000 && clients[i].body.n < 2000);
         assert_int_equal(bytes, i + 1 < CLIENTS ? clients[i].body.n : 0);
     }
     for (size_t i = 0; i < CLIENTS; i++)
         hang_up(&clients[i]);
-    assert_int_equal(s->api->watches->text_bytes, 0);
+    assert_int_equal(s->server.api->watches->text_bytes, 0);
 }
 
 /* A server that goes away ends its watches, after what is queued. */
@@ -517,10 +469,10 @@ static void test_drain(void **state)
 {
     struct site *s = *state;
     struct client c, late;
-    start_at(s, &c, store_revision(s->api->store));
+    start_at(s, &c, store_revision(s->server.api->store));
     take_all(s, &c, 4096);
     create(s, 0, 1, 0);
-    api_drain(s->api);
+    api_drain(s->server.api);
     take_all(s, &c, 4096);
     assert_int_equal(c.last, HTTP_END);
     assert_true(next_revision(&c, "ADDED") > 0);
@@ -548,7 +500,7 @@ static size_t count_resumed(void)
 static void start_crowd(struct site *s)
 {
     for (size_t i = 0; i < CROWD; i++) {
-        start_at(s, &crowd[i], store_revision(s->api->store));
+        start_at(s, &crowd[i], store_revision(s->server.api->store));
         take_all(s, &crowd[i], 4096);
     }
     assert_int_equal(count_resumed(), 0);
@@ -563,13 +515,13 @@ static void assert_none_resumed(struct site *s)
 static void test_answer_comes_first(void **state)
 {
     struct site *s = *state;
-    rev before = store_revision(s->api->store);
+    rev before = store_revision(s->server.api->store);
     start_crowd(s);
     s->on_written = assert_none_resumed;
     create(s, 0, 1, 100);
     s->on_written = NULL;
     while (count_resumed() < CROWD)
-        loop_turn(s->loop, 0);
+        loop_turn(s->server.loop, 0);
     for (size_t i = 0; i < CROWD; i++) {
         take_all(s, &crowd[i], 4096);
         assert_all_since(s, &crowd[i], before);
@@ -592,14 +544,14 @@ static void test_delivery_in_slices(void **state)
     create(s, 0, 1, 100);
     while ((before = count_resumed()) < CROWD) {
         struct loopback_call call = {
-            .who = admin,
+            .who = server_admin,
             .method = S("GET"),
             .target = S("/api/v1/namespaces/default/configmaps/cm-0"),
             .done = got,
             .ctx = &n_got,
         };
-        loopback_start(s->api, &call);
-        loop_turn(s->loop, 0);
+        loopback_start(s->server.api, &call);
+        loop_turn(s->server.loop, 0);
         assert_int_equal(n_got, ++slices);
         assert_true(count_resumed() <= before + SLICE_VISITS);
     }
@@ -616,7 +568,7 @@ static void test_slices_count_bytes(void **state)
     start_crowd(s);
     create(s, 0, 1, 200000);
     while ((before = count_resumed()) < CROWD) {
-        loop_turn(s->loop, 0);
+        loop_turn(s->server.loop, 0);
         assert_true(count_resumed() <= before + SLICE_VISITS / 8);
     }
     for (size_t i = 0; i < CROWD; i++)
@@ -632,11 +584,11 @@ static void test_groups_take_turns(void **state)
         start(s, &crowd[i], "watch=1&fieldSelector=metadata.name%3Dcm-0");
         take_all(s, &crowd[i], 4096);
     }
-    start_at(s, &other, store_revision(s->api->store));
+    start_at(s, &other, store_revision(s->server.api->store));
     take_all(s, &other, 4096);
     create(s, 0, 1, 100);
     while (!other.is_resumed)
-        loop_turn(s->loop, 0);
+        loop_turn(s->server.loop, 0);
     assert_in_range(count_resumed(), 1, 2 * SLICE_VISITS);
     hang_up(&other);
     for (size_t i = 0; i < CROWD; i++)
@@ -661,7 +613,7 @@ static void test_writes_during_delivery(void **state)
             char query[96];
             if (step >= CROWD)
                 hang_up(c);
-            begins[i] = store_revision(s->api->store);
+            begins[i] = store_revision(s->server.api->store);
             (void)snprintf(query, sizeof query, "watch=1&resourceVersion=%llu%s", (unsigned long long)begins[i],
                            queries[i % 3]);
             start(s, c, query);
@@ -673,23 +625,23 @@ static void test_writes_during_delivery(void **state)
         }
         if (sent < WRITES && random_below(&random, 3) == 0)
             send_one(s, sent++, random_below(&random, 600));
-        loop_turn(s->loop, 0);
+        loop_turn(s->server.loop, 0);
     }
     settle(s);
-    while (s->api->watches->due)
-        loop_turn(s->loop, 0);
+    while (s->server.api->watches->due)
+        loop_turn(s->server.loop, 0);
     for (size_t i = 0; i < CROWD; i++) {
         take_all(s, &crowd[i], 5000);
         assert_all_since(s, &crowd[i], i % 3 == 2 ? UINT64_MAX : begins[i]);
         hang_up(&crowd[i]);
     }
-    assert_int_equal(s->api->watches->text_bytes, 0);
+    assert_int_equal(s->server.api->watches->text_bytes, 0);
 }
 
 /* Whatever ends watches in the middle of a delivery, they send what was published before, and then end. */
 static void end_amid_delivery(struct site *s, void (*end)(struct site *s))
 {
-    rev before = store_revision(s->api->store);
+    rev before = store_revision(s->server.api->store);
     start_crowd(s);
     create(s, 0, 1, 100);
     assert_true(count_resumed() < CROWD);
@@ -705,18 +657,18 @@ static void end_amid_delivery(struct site *s, void (*end)(struct site *s))
         assert_all_since(s, &crowd[i], before);
         hang_up(&crowd[i]);
     }
-    assert_null(s->api->watches->due);
+    assert_null(s->server.api->watches->due);
 }
 
 static void end_by_drain(struct site *s)
 {
-    api_drain(s->api);
+    api_drain(s->server.api);
 }
 
 static void end_by_kind(struct site *s)
 {
-    watch_end_kind(s->api->watches, api_table(s->api, kind_builtin_by_body(S("v1"), S("ConfigMap"))));
-    assert_true(s->api->watches->text_bytes > 0); /* made before the kind changes */
+    watch_end_kind(s->server.api->watches, api_table(s->server.api, kind_builtin_by_body(S("v1"), S("ConfigMap"))));
+    assert_true(s->server.api->watches->text_bytes > 0); /* made before the kind changes */
 }
 
 static void test_drain_amid_delivery(void **state)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -37,8 +34,8 @@ int world_set_up(void **state)
     struct world *w = calloc(1, sizeof *w);
     struct err err;
     assert_non_null(w);
-    *w = (struct world){.dir = "/tmp/reeve-api-XXXXXX", .clock = {.wall = INT64_C(1794788263) * 1000000000}};
-    assert_non_null(mkdtemp(w->dir));
+    *w = (struct world){.clock = {.wall = INT64_C(1794788263) * 1000000000}};
+    scratch_make(w->dir, "reeve-api");
     assert_int_equal(sem_init(&w->woken, 0, 0), 0);
     struct store_options options = {.dir = w->dir,
                                     .map_bytes = (size_t)256 << 20,
@@ -62,18 +59,6 @@ int world_set_up(void **state)
     return 0;
 }
 
-static void remove_dir(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *e;
-    while (dir && (e = readdir(dir)))
-        if (e->d_name[0] != '.')
-            (void)unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir)
-        (void)closedir(dir);
-    (void)rmdir(path);
-}
-
 int world_tear_down(void **state)
 {
     struct world *w = *state;
@@ -86,7 +71,7 @@ int world_tear_down(void **state)
     schemas_free(w->api.schemas);
     registry_free(w->api.registry);
     sem_destroy(&w->woken);
-    remove_dir(w->dir);
+    scratch_remove(w->dir);
     free(w);
     return 0;
 }

@@ -9,11 +9,12 @@
 #include <semaphore.h>
 
 #include "api/server.h"
+#include "lib/scratch.h"
 
 struct world {
     struct api api;
     struct clock_fake clock;
-    char dir[64];
+    char dir[SCRATCH_MAX];
     sem_t woken;
     size_t written;
 };

@@ -2,7 +2,6 @@
 #include "credentialsworld.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -17,8 +16,7 @@ int set_up(void **state)
     w->fake = (struct clock_fake){START_S * SECOND_NS, 5 * SECOND_NS};
     w->clock = clock_of_fake(&w->fake);
     assert_int_equal(loop_new_on(&w->clock, &w->loop, &err), 0);
-    (void)snprintf(w->folder, sizeof w->folder, "/tmp/credentials-test.XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    scratch_make(w->folder, "credentials-test");
     w->config = (struct client_config){.is_tls = true, .host = S("h"), .server_name = S("h"), .port = 1};
     w->config.server = S("https://h:1");
     w->config.user = S("u");
@@ -28,18 +26,12 @@ int set_up(void **state)
     return 0;
 }
 
-static int forget(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    return remove(path);
-}
-
 int tear_down(void **state)
 {
     struct world *w = *state;
     credentials_free(w->c);
     loop_free(w->loop);
-    assert_int_equal(nftw(w->folder, forget, 8, FTW_DEPTH | FTW_PHYS), 0);
+    scratch_remove(w->folder);
     arena_done(&w->arena);
     free(w);
     return 0;

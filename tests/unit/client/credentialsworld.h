@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "lib/scratch.h"
+
 #include "../net/keys.h"
 #include "base/arena.h"
 #include "client/credentials.h"
@@ -25,7 +27,7 @@ struct world {
     struct clock_fake fake;
     struct clock clock;
     struct loop *loop;
-    char folder[64];
+    char folder[SCRATCH_MAX];
     struct client_config config;
     struct client_exec exec;
     const char *env[8];

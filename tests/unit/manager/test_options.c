@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "controllers/controllers.h"
+#include "lib/capture.h"
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -92,7 +93,19 @@ static void flags_are_read(void **state)
     assert_true(o.n_rows > 0);
     for (size_t i = 0; i < o.n_rows; i++)
         assert_false(o.rows[i]->in_kubernetes);
-    assert_int_equal(READ(&o, &err, "--help"), 1);
+}
+
+static void help_is_printed(void **state)
+{
+    struct manager_options o;
+    struct err err = {0};
+    struct arena a ARENA_SCOPE = {0};
+    struct capture capture;
+    capture_begin(&capture);
+    int code = READ(&o, &err, "--help");
+    str text = capture_end(&capture, &a);
+    assert_int_equal(code, 1);
+    assert_true(str_has_prefix(text, S("Usage: reeve manager ")));
 }
 
 int main(void)
@@ -101,6 +114,7 @@ int main(void)
         cmocka_unit_test(controllers_are_chosen_by_name),
         cmocka_unit_test(times_leave_room_for_each_other),
         cmocka_unit_test(flags_are_read),
+        cmocka_unit_test(help_is_printed),
     };
     unsetenv("REEVE_CONTROLLERS"); /* NOLINT(concurrency-mt-unsafe) */
     unsetenv("REEVE_LISTEN");      /* NOLINT(concurrency-mt-unsafe) */

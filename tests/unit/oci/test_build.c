@@ -6,10 +6,11 @@
 
 #include <cmocka.h>
 
+#include "lib/scratch.h"
+
 #include "oci/build.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -17,7 +18,7 @@
 
 struct place {
     struct arena arena;
-    char dir[32];
+    char dir[SCRATCH_MAX];
     struct oci_layout *layout;
 };
 
@@ -30,24 +31,18 @@ static int set_up(void **state)
 {
     struct place *p = calloc(1, sizeof *p);
     struct err err;
-    snprintf(p->dir, sizeof p->dir, "/tmp/reeve-build-XXXXXX");
-    assert_non_null(mkdtemp(p->dir));
+    scratch_make(p->dir, "reeve-build");
     if (oci_layout_create(path_of(p, "store"), &p->layout, &err) < 0)
         fail_msg("%s", err.msg);
     *state = p;
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    return remove(path);
-}
-
 static int tear_down(void **state)
 {
     struct place *p = *state;
     oci_layout_free(p->layout);
-    nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(p->dir);
     arena_done(&p->arena);
     free(p);
     return 0;

@@ -6,11 +6,12 @@
 
 #include <cmocka.h>
 
+#include "lib/scratch.h"
+
 #include "maker.h"
 #include "oci/layout.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 struct place {
     struct shop *shop;
     struct arena arena;
-    char dir[32];
+    char dir[SCRATCH_MAX];
     char *path; /* of the layout */
     struct oci_layout *layout;
 };
@@ -31,8 +32,7 @@ static int set_up(void **state)
     struct place *p = calloc(1, sizeof *p);
     struct err err;
     void *shop;
-    snprintf(p->dir, sizeof p->dir, "/tmp/reeve-layout-XXXXXX");
-    assert_non_null(mkdtemp(p->dir));
+    scratch_make(p->dir, "reeve-layout");
     p->path = str_cstr(&p->arena, str_fmt(&p->arena, "%s/store", p->dir));
     if (oci_layout_create(p->path, &p->layout, &err) < 0)
         fail_msg("%s", err.msg);
@@ -42,18 +42,13 @@ static int set_up(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    return remove(path);
-}
-
 static int tear_down(void **state)
 {
     struct place *p = *state;
     void *shop = p->shop;
     oci_layout_free(p->layout);
     shop_tear_down(&shop);
-    nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(p->dir);
     arena_done(&p->arena);
     free(p);
     return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -67,10 +66,10 @@ int harness_tear_down(void **state)
 
 void harness_init(struct harness *h)
 {
-    *h = (struct harness){.dir = "/tmp/reeve-store-XXXXXX", .clock = {.wall = INT64_C(1700000000) * 1000000000}};
+    *h = (struct harness){.clock = {.wall = INT64_C(1700000000) * 1000000000}};
     assert_int_equal(sem_init(&h->held, 0, 0), 0);
     assert_int_equal(sem_init(&h->go, 0, 0), 0);
-    assert_non_null(mkdtemp(h->dir));
+    scratch_make(h->dir, "reeve-store");
     h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_true(h->wake >= 0);
     h->options = (struct store_options){
@@ -105,18 +104,6 @@ void harness_reopen(struct harness *h)
     harness_open(h);
 }
 
-static void remove_dir(const char *path)
-{
-    DIR *dir = opendir(path);
-    if (dir == NULL)
-        return;
-    for (struct dirent *e; (e = readdir(dir)) != NULL;)
-        if (e->d_name[0] != '.')
-            (void)unlinkat(dirfd(dir), e->d_name, 0);
-    closedir(dir);
-    (void)rmdir(path);
-}
-
 void harness_done(struct harness *h)
 {
     store_close(h->store);
@@ -124,7 +111,7 @@ void harness_done(struct harness *h)
     sem_destroy(&h->held);
     sem_destroy(&h->go);
     arena_done(&h->arena);
-    remove_dir(h->dir);
+    scratch_remove(h->dir);
 }
 
 static void done(void *ctx, const struct store_result *result)

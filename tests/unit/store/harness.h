@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "lib/scratch.h"
 #include "store/store.h"
 
 #include <semaphore.h>
@@ -22,7 +23,7 @@ struct recorded {
 };
 
 struct harness {
-    char dir[64];
+    char dir[SCRATCH_MAX];
     struct store *store;
     struct store_options options; /* change them, then harness_reopen */
     struct clock_fake clock;
