@@ -7,9 +7,9 @@
  *              members does not count. "absent" when there is no such part.
  * expect text KEY…: a text alone.
  */
-#include "api/openapi_render.h"
-#include "api/openapi_v2.h"
 #include "cases/established.h"
+#include "openapi/openapi_render.h"
+#include "openapi/openapi_v2.h"
 
 struct world {
     struct registry *registry;

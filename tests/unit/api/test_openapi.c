@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "api/openapi.h"
-#include "api/openapi_text.h"
 #include "kinds/builtin.h"
+#include "openapi/openapi_render.h"
 #include "json/wire.h"
 #include "json/yaml.h"
 

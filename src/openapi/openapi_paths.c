@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The paths of an OpenAPI document: which requests a kind knows, with what parameters, bodies and answers. */
-#include "api/openapi_render.h"
 #include "kinds/builtin.h"
+#include "openapi/openapi_render.h"
 
 enum on { ON_COLLECTION, ON_OBJECT };
 enum content { NOTHING, OBJECT, LIST, STATUS, OPTIONS, PATCH };

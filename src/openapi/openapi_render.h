@@ -14,6 +14,8 @@
 #include "object/kind.h"
 #include "json/json.h"
 
+#include <stddef.h>
+
 /* The kinds of one version of one group. */
 struct openapi_kinds {
     const struct kind *const *p;
@@ -58,3 +60,17 @@ void openapi_add_gvk(struct buf *b, const struct kind *k, const char *kind);
 void openapi_add_list(struct buf *b, const struct kind *k);
 /* "description":"…", with a comma behind it; nothing when there is none. */
 void openapi_add_description(struct buf *b, const char *text);
+
+/* What kubectl explain prints of records and fields of built-in kinds, and the values that some fields are limited to. */
+struct openapi_text {
+    const char *of;     /* "PodSpec", "PodSpec.restartPolicy"; "*.metadata": all records without a text of their own */
+    const char *text;   /* or NULL */
+    const char *values; /* separated by commas, in alphabetical order; or NULL */
+};
+
+/* field is NULL for the record itself. */
+const struct openapi_text *openapi_text_find(const char *record, const char *field);
+
+/* All of them, sorted by name. */
+extern const struct openapi_text openapi_texts[];
+extern const size_t openapi_texts_n;

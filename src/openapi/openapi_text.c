@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/openapi_text.h"
 #include "base/str.h"
+#include "openapi/openapi_render.h"
 
 #include <stdlib.h>
 #include <string.h>
