@@ -15,7 +15,7 @@ help:
 	@echo 'make setup     install the packages of tools/packages'
 	@echo 'make build     build/reeve, optimised and hardened'
 	@echo 'make run       build it, start a control plane and show what it does; ARGS="..." are arguments of build/reeve instead'
-	@echo 'make test      the tests with gcc, those of the code itself with clang too, under sanitizers; all of them: tools/test --all'
+	@echo 'make test      the tests with gcc, those of the code itself with clang too, under sanitizers; all of them: tools/test --all; the quick ones: tools/test --quick'
 	@echo 'make test-kubernetes   the controllers on a real Kubernetes, whose binaries are in $$KUBEBUILDER_ASSETS'
 	@echo 'make lint      format, clang-tidy, include table, banned calls'
 	@echo 'make format    let clang-format rewrite the sources'
