@@ -18,6 +18,7 @@ struct controller_env {
     struct client *client; /* acts with the rights of this row */
     struct client *reader; /* may list and watch: for informers, which controllers share */
     bool is_embedded;      /* the server is of this process: what it has answered holds for every request after that */
+    bool has_aggregation;  /* this process runs the controller "aggregation", too */
     struct root_ca *root_ca;          /* what kube-root-ca.crt says; lives as long as control. NULL: nobody knows */
     struct fetcher *fetcher;          /* of packages; lives as long as control. NULL: none can be installed */
     bool pass_full_deployment;        /* --insecure-pass-full-deployment */

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/term.h"
 #include "control/service.h"
+#include "controllers/aggregation/aggregation.h"
 #include "controllers/clusters/clusters.h"
 #include "controllers/clusters/role.h"
 #include "controllers/controllers.h"
@@ -56,6 +57,8 @@ static int add_controllers(struct manager *m, struct service *s, struct err *err
                                  .requires_approval = m->options.requires_approval,
                                  .allows_cluster_dependencies = m->options.allows_cluster_dependencies,
                                  .no_crd_view = m->options.no_crd_view};
+    for (size_t i = 0; i < m->options.n_rows; i++)
+        env.has_aggregation |= m->options.rows[i] == &aggregation_row;
     for (size_t i = 0; i < m->options.n_rows; i++) {
         int code = m->options.rows[i]->add(&env, err);
         if (code < 0)

@@ -43,6 +43,7 @@ static int add_rows(struct up_controllers *c, struct err *err)
                                  .clock = clock_system,
                                  .reader = c->reader,
                                  .is_embedded = true,
+                                 .has_aggregation = true,
                                  .root_ca = c->options.root_ca,
                                  .fetcher = c->fetcher,
                                  .pass_full_deployment = c->options.packages->pass_full_deployment,

@@ -226,6 +226,7 @@ static void start_controllers(struct world *w, const struct case_section *s)
         .clock = w->clock,
         .reader = add_reader(w),
         .is_embedded = is_embedded(w),
+        .has_aggregation = is_embedded(w) || !w->controller,
         .root_ca = w->root_ca,
         .no_crd_view = s && case_has_arg(s, S("no-crd-view")),
     };

@@ -18,6 +18,7 @@ static const struct client_resource cluster_roles = CLIENT_RESOURCE(GROUP, "v1",
 
 /* The index is fed on the loop thread and asked by workers. */
 struct aggregation {
+    struct aggregation_scope scope;
     struct informer *roles;
     struct controller *controller;
     pthread_mutex_t lock;
@@ -93,6 +94,38 @@ static bool has_rules(struct arena *a, const struct json *role, struct rules wan
     return rules_from_json(a, json_get(role, S("rules")), &have, NULL) == 0 && rules_equal(have, want);
 }
 
+struct picks {
+    const struct aggregate_index *index;
+    bool has_aggregate;
+};
+
+static void ignore_pick(void *ctx, str name, str selector)
+{
+    (void)ctx;
+    (void)name;
+    (void)selector;
+}
+
+static void check_pick(void *ctx, str name, str selector)
+{
+    struct picks *picks = ctx;
+    (void)selector;
+    picks->has_aggregate |= aggregate_index_picks(picks->index, name, ignore_pick, NULL);
+}
+
+static bool is_in_scope(struct aggregation *g, const struct json *role)
+{
+    struct picks picks = {.index = g->index};
+    if (!g->scope.is_included)
+        return true;
+    if (!g->scope.is_included(role))
+        return false;
+    pthread_mutex_lock(&g->lock);
+    (void)aggregate_index_picks(g->index, object_name(role), check_pick, &picks);
+    pthread_mutex_unlock(&g->lock);
+    return !picks.has_aggregate;
+}
+
 /* Makes one aggregated ClusterRole hold the union of the rules of the roles it selects. */
 static int reconcile(void *ctx, struct reconcile *r, struct err *err)
 {
@@ -100,7 +133,7 @@ static int reconcile(void *ctx, struct reconcile *r, struct err *err)
     struct json role;
     struct rules want;
     if (!informer_read(g->roles, r->arena, (str){0}, r->name, &role) || !aggregate_is(&role) ||
-        !wanted(g, r->arena, r->name, &want) || has_rules(r->arena, &role, want))
+        !wanted(g, r->arena, r->name, &want) || has_rules(r->arena, &role, want) || !is_in_scope(g, &role))
         return 0;
     struct json patch = render(r->arena, &role, want);
     struct client_ref ref = {.resource = &cluster_roles, .name = r->name};
@@ -121,16 +154,16 @@ static void discard(void *state)
     free(g);
 }
 
-static int add(const struct controller_env *env, struct err *err)
+int aggregation_add_for(const struct controller_env *env, const struct aggregation_scope *scope)
 {
-    (void)err;
     struct aggregation *g = xcalloc(1, sizeof *g);
     pthread_mutex_init(&g->lock, NULL);
     g->index = aggregate_index_new();
+    g->scope = *scope;
     control_own(env->control, g, discard);
     g->roles =
         control_informer(env->control, &(struct informer_options){.client = env->reader, .resource = cluster_roles});
-    g->controller = control_add(env->control, &(struct controller_options){.name = "aggregation",
+    g->controller = control_add(env->control, &(struct controller_options){.name = scope->controller,
                                                                            .client = env->client,
                                                                            .workers = WORKERS,
                                                                            .reconcile = reconcile,
@@ -139,6 +172,12 @@ static int add(const struct controller_env *env, struct err *err)
                                                                            .n_needs = 1});
     informer_add_handler(g->roles, &(struct informer_handler){on_change, on_settled, on_synced, g});
     return 0;
+}
+
+static int add(const struct controller_env *env, struct err *err)
+{
+    (void)err;
+    return aggregation_add_for(env, &(struct aggregation_scope){.controller = "aggregation"});
 }
 
 /* escalate: the rules that it writes are other people's, and it cannot hold them all. It gives nobody more than what the authors of

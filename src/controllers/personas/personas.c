@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "control/applyset.h"
 #include "control/recorder.h"
+#include "controllers/aggregation/aggregation.h"
 #include "controllers/namespaces/kinds.h"
 #include "controllers/personas/roles.h"
 #include "object/object.h"
@@ -241,6 +242,16 @@ static int reconcile_each(void *ctx, struct reconcile *r, struct err *err)
     return code < 0 ? err_wrap(err, "keep the personas of namespace %.*s", STR(r->name)) : 0;
 }
 
+/* ---- Rules of the aggregated roles, where another process aggregates. ---- */
+
+/* kube-controller-manager writes 20 roles a second, and three of each namespace change with a package: installs would wait for it.
+ * A role of such a name that somebody else has made is left to it. */
+static bool is_persona(const struct json *role)
+{
+    str name = object_name(role);
+    return str_eq(object_label(role, set.label_key), set.label_value) && (persona_namespace(name).n || is_once(name));
+}
+
 /* ---- The row. ---- */
 
 static void discard(void *state)
@@ -300,7 +311,10 @@ static int add(const struct controller_env *env, struct err *err)
     for (size_t i = 0; i < BINDINGS; i++)
         informer_add_handler(p->bindings[i], &(struct informer_handler){.changed = on_binding, .ctx = p});
     control_enqueue(p->once, (str){0}, ONCE);
-    return 0;
+    if (env->has_aggregation)
+        return 0;
+    return aggregation_add_for(
+        env, &(struct aggregation_scope){.controller = "persona-aggregation", .is_included = is_persona});
 }
 
 /* escalate: the roles grant what this account does not have itself, and an aggregated one could come to grant anything. bind: of

@@ -12,7 +12,8 @@
  *   in a namespace      ──► crossplane:ns:{ns}:{role} ◄─────────┬── crossplane:package-manager:ns:default:{role}, labelled {ns}
  *                                                               └── package:…:{role} of packages there, labelled {ns}
  *
- * Those on the left are aggregated: the aggregation controller fills in their rules, never this one. Those on the right have rules.
+ * Those on the left are aggregated: the aggregation controller fills in their rules; where it runs in another process, which may be slow,
+ * this one does the same for them. Those on the right have rules.
  * Two queues: one key for everything that there is once, so that many namespaces become one write of the labels; and one key for
  * the three roles of each namespace. */
 #pragma once

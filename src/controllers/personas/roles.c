@@ -37,9 +37,9 @@ const struct persona_role persona_roles[] = {
         .labels = {LABEL_TO_ADMIN},
         .rules = {ALL "::namespaces", ALL ":" GROUP ":clusterrolebindings,clusterroles,rolebindings,roles"},
     },
-    {.name = "crossplane-env-admin", .scope = "environment", .selects = LABEL_TO_ENVIRONMENT "admin"},
-    {.name = "crossplane-env-edit", .scope = "environment", .selects = LABEL_TO_ENVIRONMENT "edit"},
-    {.name = "crossplane-env-view", .scope = "environment", .selects = LABEL_TO_ENVIRONMENT "view"},
+    {.name = PERSONA_ENVIRONMENT "admin", .scope = "environment", .selects = LABEL_TO_ENVIRONMENT "admin"},
+    {.name = PERSONA_ENVIRONMENT "edit", .scope = "environment", .selects = LABEL_TO_ENVIRONMENT "edit"},
+    {.name = PERSONA_ENVIRONMENT "view", .scope = "environment", .selects = LABEL_TO_ENVIRONMENT "view"},
     {
         .name = "crossplane:package-manager:env:default:admin",
         .labels = {LABEL_TO_ENVIRONMENT "admin", LABEL_TO_ADMIN},

@@ -28,6 +28,7 @@ extern const size_t persona_roles_n;
 
 #define PERSONA_ADMIN "crossplane-admin" /* the role, and its binding to PERSONA_GROUP */
 #define PERSONA_GROUP "crossplane:masters"
+#define PERSONA_ENVIRONMENT "crossplane-env-"  /* …admin, …edit, …view */
 #define PERSONA_CRD_VIEW "crossplane-crd-view" /* the role, and its binding to every authenticated user */
 
 /* namespaces: those with personas, by name. */
