@@ -349,7 +349,18 @@ static bool is_wanted(const struct map *wanted, str name)
     return map_get(wanted, name) != NULL;
 }
 
-/* CRDs that were the family's and are wanted no more. */
+static bool is_retained(const struct work *w, str name)
+{
+    vec_each(&w->retained, one)
+    {
+        if (str_eq(one->crd.name, name))
+            return true;
+    }
+    return false;
+}
+
+/* CRDs that were the family's and are wanted no more. One that had instances when they were counted stays until the next count, even if
+ * they are gone by now: the roles that give access to them go first. */
 static int prune_crds(struct work *w, struct err *err)
 {
     struct map wanted = {0};
@@ -361,7 +372,7 @@ static int prune_crds(struct work *w, struct err *err)
         map_set(&wanted, c->name, c);
     }
     for (size_t i = 0; i < n; i++) {
-        if (is_wanted(&wanted, rows[i].crd.name))
+        if (is_wanted(&wanted, rows[i].crd.name) || is_retained(w, rows[i].crd.name))
             continue;
         if (rows[i].crd.is_deleting)
             w->going++;
