@@ -433,6 +433,8 @@ static int say_accepted(struct visit *v, const struct package *p, struct err *er
 static int hold(struct visit *v, const struct package *p, const struct plan *plan, str label, struct accepted *ret,
                 struct err *err)
 {
+    /* What status does not name may be in nobody's labels, also if an earlier process was killed. */
+    bool is_fresh = json_get_text(json_get(&v->install, S("status")), S("installedPackage")).n == 0;
     int code = need_finalizer(v, err);
     if (code < 0 || (code = record_keep(v, p, plan, &ret->record, err)) < 0)
         return code;
@@ -461,6 +463,7 @@ static int hold(struct visit *v, const struct package *p, const struct plan *pla
                                .approved = accepted_approval(v),
                                .now = p,
                                .old = old_of(h, p),
+                               .is_fresh = is_fresh,
                                .written = object_rv(&v->install)};
         h = holding_put(v->s, &next);
         shares_enqueue(v->s, label);

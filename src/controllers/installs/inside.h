@@ -42,6 +42,13 @@ enum own_kind {
     OWN_KINDS
 };
 
+/* What the server confirmed of the rules that a controller is granted; see rights.c. */
+struct holding_rights {
+    uint64_t grants;  /* hash of them */
+    size_t confirmed; /* so many, in the order of the plan */
+    uint32_t tries;   /* answers in a row that were no */
+};
+
 /* An install that was accepted: what of it is shared with others. Owned by installs->holdings. */
 struct holding {
     struct arena arena;
@@ -55,6 +62,7 @@ struct holding {
     const struct package *now; /* counted */
     const struct package *old; /* while an upgrade is under way; or NULL */
     bool is_reserved;          /* now was accepted, but is not written down yet: nothing of it is shared */
+    bool is_fresh;             /* nothing of it was ever shared: it may wait for the next round, see shares.c */
     bool is_going; /* it was decided that it may be uninstalled: others of its family do not count on it any more */
     bool is_leaving;
     bool is_orphan; /* the install object is gone: whoever unshares it drops it */
@@ -63,6 +71,8 @@ struct holding {
     bool is_in_force; /* the CRDs are established */
     bool is_unshared; /* leaving: nothing shared is left */
     size_t wanted, established;
+    struct holding_rights rights;
+    bool awaits_personas;  /* its Deployment waits for the roles of people */
     int64_t unobserved_ns; /* since when its Deployment is there and no controller has observed it; 0: not so */
     str problem;           /* why not, if so */
     str conflict;          /* CRDs that somebody else changed, or that serve others; empty: none */
@@ -101,6 +111,7 @@ struct installs {
     struct lane lanes[LANES];
     struct informer *own[OWN_KINDS];
     struct informer *roles;                 /* shared ClusterRoles */
+    struct informer *personas;              /* all ClusterRoles; NULL: nobody waits for those of personas */
     struct informer *bindings[2];           /* all ClusterRoleBindings and RoleBindings, as foreign_trim keeps them */
     struct informer *by_install[OWN_KINDS]; /* of cluster-scoped kinds: those of namespaced installs */
     struct crd_table *crds;
@@ -276,6 +287,10 @@ int foreign_check(struct visit *v, str *ret, bool *ret_any, struct err *err);
 
 /* Whether the server already says yes to what the controller is granted, and the roles of people have followed. */
 int rights_are_in_force(struct visit *v, const struct plan *plan, bool *ret, struct err *err);
+/* What grants them was written: the server is asked again. */
+void rights_forget(struct visit *v);
+/* Loop thread: wakes the installs that wait for this role. */
+void rights_persona_changed(void *ctx, const struct informer_change *change);
 
 /* ---- instances.c ---- */
 
@@ -302,6 +317,8 @@ int shares_visit(void *ctx, struct reconcile *r, struct err *err);
 /* Soon: the more there is to write the longer it waits for others to join. */
 void shares_enqueue(struct installs *s, str label);
 void shares_free_memos(struct installs *s);
+/* Until when a family takes no fresh installs in; 0: it takes them. Belongs to whoever works on that family, as its memo does. */
+int64_t *shares_rest(struct installs *s, str label);
 
 /* ---- retain.c: CRDs that an install had, and that have instances still. ---- */
 

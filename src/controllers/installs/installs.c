@@ -210,6 +210,9 @@ static void add_informers(struct installs *s, const struct controller_env *env)
             env,
             &(struct informer_options){.resource = own_resources[bindings[k]], .trim = foreign_trim, .by_owner = true},
             foreign_changed, s);
+    if (!env->is_embedded) /* as the controller of personas has it: one informer for both */
+        s->personas = inform(env, &(struct informer_options){.resource = own_resources[OWN_CLUSTER_ROLE]},
+                             rights_persona_changed, s);
     s->crd_informer = inform(env, &(struct informer_options){.resource = crds, .trim = crd_table_trim}, on_crd, s);
 }
 
@@ -227,7 +230,7 @@ static void on_policy(void *ctx)
 /* The keys come from informers, which tell nothing before control_start. */
 static void add_controllers(struct installs *s, const struct controller_env *env)
 {
-    struct informer *needs[2 * LANES + 2 * OWN_KINDS + 4];
+    struct informer *needs[2 * LANES + 2 * OWN_KINDS + 5];
     size_t n = 0;
     for (size_t i = 0; i < LANES; i++) {
         needs[n++] = s->lanes[i].installs;
@@ -243,6 +246,8 @@ static void add_controllers(struct installs *s, const struct controller_env *env
     needs[n++] = s->crd_informer;
     needs[n++] = s->bindings[0];
     needs[n++] = s->bindings[1];
+    if (s->personas)
+        needs[n++] = s->personas;
     for (size_t i = 0; i < LANES; i++) {
         struct lane *l = &s->lanes[i];
         l->controller = control_add(env->control, &(struct controller_options){.name = l->install.plural.p,

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A controller is not started before the server says yes to what it is granted: servers take a while to learn of new roles. */
+/* A controller is not started before what it is granted is in effect: servers take a while to learn of new roles.
+ *
+ *   rules of the controller   one SubjectAccessReview each. A yes is remembered until what is granted, or an object that grants it,
+ *                             is written anew; a no is asked again after 50 ms, 100 ms, … 1.6 s
+ *   rules of personas         on servers where another process aggregates them: read from the cache. An install that waits for
+ *                             them is woken by the change of a role of its namespace, and asks the server nothing */
 #include "controllers/installs/inside.h"
+#include "controllers/personas/roles.h"
 #include "object/object.h"
 
 static const struct client_resource reviews =
@@ -27,54 +33,168 @@ static struct json question(struct arena *a, str user, const struct plan_grant *
     return review;
 }
 
-static int is_controller_served(struct visit *v, const struct plan *plan, const struct plan_grant *grant, bool *ret,
-                                struct err *err)
+/* ---- What the controller is granted: asked, and asked no more once the server said yes. ---- */
+
+static uint64_t hash_grants(struct arena *a, str user, const struct plan *plan)
 {
-    str user =
-        str_fmt(v->a, "system:serviceaccount:%.*s:%.*s", STR(v->asked.namespace), STR(object_name(&plan->account)));
-    rules_each(grant->rules, rule)
-    {
-        struct json ask = question(v->a, user, grant, rule), answer;
-        struct client_ref ref = {.resource = &reviews};
-        int code = client_create(v->r->client, v->a, &ref, &ask, NULL, &answer, err);
-        if (code < 0)
-            return err_wrap(err, "ask whether rights are in force");
-        *ret &= json_true(json_dig(&answer, "status.allowed"));
+    struct buf text = {.arena = a};
+    buf_add_str(&text, user);
+    for (size_t i = 0; i < plan->n_grants; i++) {
+        const struct plan_grant *grant = &plan->grants[i];
+        if (grant->who != PLAN_CONTROLLER)
+            continue;
+        struct json rules = rules_to_json(a, grant->rules);
+        buf_fmt(&text, "\n%d %.*s ", grant->is_cluster_wide, STR(grant->namespace));
+        json_encode(&text, &rules, 0);
     }
+    return hash_str(buf_str(&text));
+}
+
+void rights_forget(struct visit *v)
+{
+    installs_lock(v->s);
+    struct holding *h = holding_get(v->s, object_uid(&v->install));
+    if (h)
+        h->rights = (struct holding_rights){0};
+    installs_unlock(v->s);
+}
+
+static struct holding_rights recall_rights(struct visit *v, uint64_t grants)
+{
+    installs_lock(v->s);
+    const struct holding *h = holding_get(v->s, object_uid(&v->install));
+    struct holding_rights known = h ? h->rights : (struct holding_rights){0};
+    installs_unlock(v->s);
+    return known.grants == grants ? known : (struct holding_rights){.grants = grants};
+}
+
+static void remember_rights(struct visit *v, const struct holding_rights *known)
+{
+    installs_lock(v->s);
+    struct holding *h = holding_get(v->s, object_uid(&v->install));
+    if (h)
+        h->rights = *known;
+    installs_unlock(v->s);
+}
+
+static int ask_rule(struct visit *v, str user, const struct plan_grant *grant, const struct rule *rule, bool *ret,
+                    struct err *err)
+{
+    struct json ask = question(v->a, user, grant, rule), answer;
+    struct client_ref ref = {.resource = &reviews};
+    int code = client_create(v->r->client, v->a, &ref, &ask, NULL, &answer, err);
+    if (code < 0)
+        return err_wrap(err, "review the access of %.*s", STR(user));
+    *ret = json_true(json_dig(&answer, "status.allowed"));
     return 0;
 }
 
-/* People's rights follow by aggregation, which is somebody else's work on other servers. Where nobody asked for the roles of a
- * namespace there is nothing to follow. */
-static int is_persona_served(struct visit *v, const struct plan_grant *grant, bool *ret, struct err *err)
+/* The rules that were not confirmed yet, in their order, up to the first that is not in effect. */
+static int ask_rules(struct visit *v, const struct plan *plan, str user, struct holding_rights *known, bool *ret,
+                     struct err *err)
+{
+    size_t at = 0;
+    int code = 0;
+    for (size_t i = 0; code == 0 && *ret && i < plan->n_grants; i++) {
+        const struct plan_grant *grant = &plan->grants[i];
+        if (grant->who != PLAN_CONTROLLER)
+            continue;
+        for (size_t k = 0; code == 0 && *ret && k < grant->rules.n; k++) {
+            if (at++ < known->confirmed)
+                continue;
+            code = ask_rule(v, user, grant, &grant->rules.p[k], ret, err);
+            known->confirmed += code == 0 && *ret;
+        }
+    }
+    return code;
+}
+
+static int is_controller_served(struct visit *v, const struct plan *plan, bool *ret, struct err *err)
+{
+    static const int64_t first = INT64_C(50000000); /* a server takes a moment to learn of new bindings */
+    enum { DOUBLINGS = 5 };
+    str user =
+        str_fmt(v->a, "system:serviceaccount:%.*s:%.*s", STR(v->asked.namespace), STR(object_name(&plan->account)));
+    struct holding_rights known = recall_rights(v, hash_grants(v->a, user, plan));
+    int code = ask_rules(v, plan, user, &known, ret, err);
+    if (code == 0 && !*ret) {
+        v->r->again_ns = first << known.tries;
+        known.tries += known.tries < DOUBLINGS;
+    }
+    remember_rights(v, &known);
+    return code;
+}
+
+/* ---- What people are granted: read from the cache, whose changes wake the install. ---- */
+
+static str persona_of(struct visit *v, const struct plan_grant *grant)
 {
     static const char *const names[] = {[PLAN_ADMIN] = "admin", [PLAN_EDIT] = "edit", [PLAN_VIEW] = "view"};
-    str name = grant->is_cluster_wide
-                   ? str_fmt(v->a, "crossplane-env-%s", names[grant->who])
-                   : str_fmt(v->a, "crossplane:ns:%.*s:%s", STR(grant->namespace), names[grant->who]);
-    struct client_ref ref = {.resource = &own_resources[OWN_CLUSTER_ROLE], .name = name};
+    if (grant->is_cluster_wide)
+        return str_fmt(v->a, PERSONA_ENVIRONMENT "%s", names[grant->who]);
+    return str_fmt(v->a, "crossplane:ns:%.*s:%s", STR(grant->namespace), names[grant->who]);
+}
+
+/* Where nobody asked for the roles of a namespace there is nothing to follow. */
+static bool is_persona_served(struct visit *v, const struct plan_grant *grant)
+{
     struct json role;
     struct rules rules;
-    int code = client_get(v->r->client, v->a, &ref, &role, err);
-    if (code == ERR_NOT_FOUND)
-        return 0;
-    if (code < 0)
-        return err_wrap(err, "look at ClusterRole %.*s", STR(name));
-    *ret &= rules_from_json(v->a, json_get(&role, S("rules")), &rules, NULL) == 0 &&
-            rules_cover(v->a, rules, grant->rules, NULL);
-    return 0;
+    if (!informer_read(v->s->personas, v->a, (str){0}, persona_of(v, grant), &role))
+        return true;
+    return rules_from_json(v->a, json_get(&role, S("rules")), &rules, NULL) == 0 &&
+           rules_cover(v->a, rules, grant->rules, NULL);
+}
+
+static void await_personas(struct visit *v, bool is_awaiting)
+{
+    installs_lock(v->s);
+    struct holding *h = holding_get(v->s, object_uid(&v->install));
+    if (h)
+        h->awaits_personas = is_awaiting;
+    installs_unlock(v->s);
+}
+
+/* The install counts as waiting before the roles are read: a role that changes in between wakes it. */
+static bool are_personas_served(struct visit *v, const struct plan *plan)
+{
+    bool is_served = true;
+    await_personas(v, true);
+    for (size_t i = 0; is_served && i < plan->n_grants; i++)
+        is_served = plan->grants[i].who == PLAN_CONTROLLER || is_persona_served(v, &plan->grants[i]);
+    if (is_served)
+        await_personas(v, false);
+    return is_served;
+}
+
+static void enqueue_awaiting(struct installs *s, const struct lane *lane, str namespace)
+{
+    struct items items ITEMS_SCOPE = informer_list(lane->installs, namespace);
+    installs_lock(s);
+    for (size_t i = 0; i < items.n; i++) {
+        const struct holding *h = holding_get(s, item_uid(items.p[i]));
+        if (h && h->awaits_personas)
+            control_enqueue(lane->controller, h->namespace, h->name);
+    }
+    installs_unlock(s);
+}
+
+void rights_persona_changed(void *ctx, const struct informer_change *change)
+{
+    struct installs *s = ctx;
+    str name = item_name(change->now ? change->now : change->was), namespace = persona_namespace(name);
+    bool is_environment = str_has_prefix(name, S(PERSONA_ENVIRONMENT));
+    for (size_t i = 0; (namespace.n || is_environment) && i < LANES; i++) {
+        if (s->lanes[i].is_cluster == is_environment)
+            enqueue_awaiting(s, &s->lanes[i], namespace);
+    }
 }
 
 int rights_are_in_force(struct visit *v, const struct plan *plan, bool *ret, struct err *err)
 {
     *ret = true;
-    int code = 0;
-    for (size_t i = 0; code == 0 && *ret && i < plan->n_grants; i++) {
-        const struct plan_grant *grant = &plan->grants[i];
-        if (grant->who == PLAN_CONTROLLER)
-            code = is_controller_served(v, plan, grant, ret, err);
-        else if (!v->s->is_embedded) /* that server has aggregated rules in force at once */
-            code = is_persona_served(v, grant, ret, err);
-    }
+    int code = is_controller_served(v, plan, ret, err);
+    if (code == 0 && *ret && v->s->personas) /* NULL: the server has aggregated rules in effect at once */
+        *ret = are_personas_served(v, plan);
     return code;
 }

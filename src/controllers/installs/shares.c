@@ -6,6 +6,10 @@
  *            │                       └──► CRDs (union of the versions), written where they differ
  *            └── those who leave ───────► CRDs that nobody else has: deleted once no object of their kind is left
  *
+ * Rounds rest: with many namespaces each object has as many labels, and costs as much to write. After a round that took in new installs,
+ * the next ones are taken in when three times as long has passed as that round took, at most REST_MAX_NS. Only who is new waits: when
+ * an install leaves or changes its version, the family is written at once, with all that wait.
+ *
  * Nothing is touched while somebody who may hold something of the family has not been visited since the start. */
 #include "control/applyset.h"
 #include "controllers/installs/inside.h"
@@ -15,6 +19,8 @@
 #include <stdlib.h>
 
 #define WAIT_MAX_NS INT64_C(50000000)
+#define REST_MAX_NS INT64_C(2000000000)
+enum { REST_FACTOR = 3 };
 
 void shares_enqueue(struct installs *s, str label)
 {
@@ -53,6 +59,8 @@ struct work {
     VEC(const struct package *) packages; /* of the editions, each digest once */
     VEC(struct share_crd) crds;
     retained_vec retained;
+    bool is_resting;
+    size_t fresh; /* new installs that this round takes in, or leaves waiting while it rests */
     size_t going; /* CRDs that were to be deleted and are still there */
 };
 
@@ -82,6 +90,26 @@ static bool has_family(struct arena *a, const struct package *p, str label)
     return p && str_eq(plan_family_label(a, p->family), label);
 }
 
+static bool takes_part(struct work *w, const struct holding *h)
+{
+    return ((h->record.n && h->now) || h->is_leaving) &&
+           (str_eq(h->label, w->label) || has_family(w->a, h->old, w->label));
+}
+
+/* Whether one leaves, or changes its version: then nobody waits. */
+static bool has_departure(struct work *w)
+{
+    size_t at = 0;
+    str key;
+    void *value;
+    while (map_next(&w->s->holdings, &at, &key, &value)) {
+        const struct holding *h = value;
+        if (takes_part(w, h) && (h->is_leaving || h->old))
+            return true;
+    }
+    return false;
+}
+
 /* False: somebody has not been visited yet. */
 static bool gather(struct work *w)
 {
@@ -90,11 +118,16 @@ static bool gather(struct work *w)
     void *value;
     installs_lock(w->s);
     bool is_complete = awaited_find(w->s, w->label, (str){0}) == NULL;
+    w->is_resting = w->is_resting && !has_departure(w);
     while (is_complete && map_next(&w->s->holdings, &at, &key, &value)) {
-        const struct holding *h = value;
-        if (((h->record.n && h->now) || h->is_leaving) &&
-            (str_eq(h->label, w->label) || has_family(w->a, h->old, w->label)))
-            take(w, h);
+        struct holding *h = value;
+        if (!takes_part(w, h))
+            continue;
+        w->fresh += h->is_fresh;
+        if (h->is_fresh && w->is_resting)
+            continue;
+        h->is_fresh = false; /* from now on something of it may be written */
+        take(w, h);
     }
     installs_unlock(w->s);
     if (w->parts.n)
@@ -471,11 +504,18 @@ static int carry_out(struct work *w, struct err *err)
     return code == 0 ? prune_crds(w, err) : code;
 }
 
+static void call_again(struct reconcile *r, int64_t delay_ns)
+{
+    if (r->again_ns == 0 || r->again_ns > delay_ns)
+        r->again_ns = delay_ns;
+}
+
 int shares_visit(void *ctx, struct reconcile *r, struct err *err)
 {
     struct work w = {.s = ctx, .r = r, .a = r->arena, .label = r->name};
     int code = 0;
-    int64_t start = clock_mono_ns(&r->clock);
+    int64_t start = clock_mono_ns(&r->clock), *rest = shares_rest(w.s, w.label);
+    w.is_resting = start < *rest;
     if (gather(&w)) {
         code = carry_out(&w, err);
         if (code != ERR_CONFLICT) /* then the cache was behind, and the next try says more */
@@ -484,5 +524,9 @@ int shares_visit(void *ctx, struct reconcile *r, struct err *err)
     release(&w);
     int64_t took = clock_mono_ns(&r->clock) - start;
     w.s->share_wait_ns = took < WAIT_MAX_NS ? took : WAIT_MAX_NS;
+    if (w.fresh && w.is_resting)
+        call_again(r, *rest - start);
+    else if (w.fresh)
+        *rest = start + took + (REST_FACTOR * took < REST_MAX_NS ? REST_FACTOR * took : REST_MAX_NS);
     return code;
 }

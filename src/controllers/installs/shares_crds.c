@@ -53,6 +53,7 @@ struct memo {
     struct map seen;   /* by name */
     uint64_t retained; /* instances at the last count */
     int64_t recheck_ns;
+    int64_t rest_ns; /* see shares_rest */
 };
 
 static struct memo *memo_of(struct installs *s, str label)
@@ -67,6 +68,11 @@ static struct memo *memo_of(struct installs *s, str label)
     }
     installs_unlock(s);
     return m;
+}
+
+int64_t *shares_rest(struct installs *s, str label)
+{
+    return &memo_of(s, label)->rest_ns;
 }
 
 static void seen_free(struct seen *n)

@@ -81,6 +81,8 @@ static int keep_own(struct visit *v, const struct plan *plan, const struct json 
     }
     if ((code = own_run(v, record, &work, 0, work.before, err)) < 0)
         return code;
+    if (changes(&work, 0, work.before))
+        rights_forget(v);
     if (!was_installed || changes(&work, 0, work.plan.n))
         code = rights_are_in_force(v, plan, &is_in_force, err);
     if (code < 0)
@@ -88,7 +90,6 @@ static int keep_own(struct visit *v, const struct plan *plan, const struct json 
     if (!is_in_force) {
         status_say(v->report, STATUS_INSTALLED, STATUS_FALSE, S("WaitingForRights"),
                    S("the server does not yet grant what it was told to"));
-        v->r->again_ns = 50 * NS_PER_MS;
         return 0;
     }
     *ret_done = true;
