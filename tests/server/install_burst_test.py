@@ -13,12 +13,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+from fault_proxy import CutWatch, Hold  # noqa: E402
 from install_world import CRDS, MERGE, PACKAGE, Layout, World, condition, crd, package  # noqa: E402
 from reeve_manager import wait_for  # noqa: E402
 from reeve_server import Tap  # noqa: E402
 
 RBAC = '/apis/rbac.authorization.k8s.io/v1/'
 REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+FAMILY = 'packages.crossplane.io/family'
 PERSONAS = ('admin', 'edit', 'view')
 NOTES, TASKS = 'notes.note.example.org', 'tasks.task.example.org'
 INSTALLS = 40
@@ -29,8 +31,9 @@ MOST_REVIEWS = 10
 class Burst(World):
     """Without --controllers=aggregation, as on a Kubernetes, where kube-controller-manager aggregates."""
 
-    def __init__(self, binary, packages, controllers):
+    def __init__(self, binary, packages, controllers, faults=None):
         super().__init__(binary, packages)
+        self.proxy.faults = faults
         self.manager.start('--controllers', controllers, '--package-store', packages.store, '--package-cache', self.cache,
                            '--no-leader-election')
         self.manager.wait_ready()
@@ -186,8 +189,38 @@ def who_leaves_does_not_wait_for_those_who_come(binary, packages):
         world.remove()
 
 
+def who_leaves_takes_its_labels_along_though_the_cache_is_behind(binary, packages):
+    """The watch of shared roles ends before somebody comes, and is not answered until she has left."""
+    watch, hold = CutWatch(after=1 << 30), Hold()
+
+    def faults(request):
+        if not request.is_watch or not request.path.endswith('/clusterroles') or FAMILY not in str(request.query.get('labelSelector')):
+            return None
+        return watch if watch.after else hold
+    world = Burst(binary, packages, 'installs,personas', faults)
+    try:
+        for name in ('stays', 'leaver'):
+            world.plain_namespace(name)
+        world.create(PACKAGE, 'stays', 'note')
+        world.installed(['stays'])
+        world.wait_quiet(1)
+        watch.after = 0
+        world.create(PACKAGE, 'leaver', 'note')
+        world.installed(['leaver'])
+        assert len(labels_of(world, 'leaver')) == len(labels_of(world, 'stays')) > 1
+        world.delete(PACKAGE, 'leaver', 'note')
+        world.wait(PACKAGE.path('leaver', 'note'), None)
+        assert not labels_of(world, 'leaver'), labels_of(world, 'leaver')
+        assert not hold.release.is_set() and world.proxy.since(0, lambda request: faults(request) is hold)
+        hold.release.set()
+        world.stop()
+    finally:
+        hold.release.set()
+        world.remove()
+
+
 TESTS = [installs_that_wait_for_roles_of_people_ask_for_nothing, roles_of_people_have_rules_before_another_process_aggregates,
-         who_leaves_does_not_wait_for_those_who_come]
+         who_leaves_does_not_wait_for_those_who_come, who_leaves_takes_its_labels_along_though_the_cache_is_behind]
 
 
 class Store:

@@ -59,6 +59,7 @@ struct work {
     VEC(const struct package *) packages; /* of the editions, each digest once */
     VEC(struct share_crd) crds;
     retained_vec retained;
+    bool has_departure; /* one leaves, or changes its version */
     bool is_resting;
     size_t fresh; /* new installs that this round takes in, or leaves waiting while it rests */
     size_t going; /* CRDs that were to be deleted and are still there */
@@ -96,8 +97,7 @@ static bool takes_part(struct work *w, const struct holding *h)
            (str_eq(h->label, w->label) || has_family(w->a, h->old, w->label));
 }
 
-/* Whether one leaves, or changes its version: then nobody waits. */
-static bool has_departure(struct work *w)
+static bool find_departure(struct work *w)
 {
     size_t at = 0;
     str key;
@@ -118,7 +118,8 @@ static bool gather(struct work *w)
     void *value;
     installs_lock(w->s);
     bool is_complete = awaited_find(w->s, w->label, (str){0}) == NULL;
-    w->is_resting = w->is_resting && !has_departure(w);
+    w->has_departure = find_departure(w);
+    w->is_resting &= !w->has_departure; /* then nobody waits */
     while (is_complete && map_next(&w->s->holdings, &at, &key, &value)) {
         struct holding *h = value;
         if (!takes_part(w, h))
@@ -261,16 +262,49 @@ static void want_retained_roles(struct work *w, objects *wants)
 
 static int add_live_role(struct work *w, objects *have, const struct json *role, struct err *err)
 {
-    const struct item *item = informer_get(w->s->roles, (str){0}, object_name(role));
-    item_unref(item);
-    if (item)
-        return 0;
+    vec_each(have, known)
+    {
+        if (str_eq(object_name(known->object), object_name(role)))
+            return 0;
+    }
     struct json *live = ARENA_NEW(w->a, struct json);
     struct client_ref ref = {.resource = &own_resources[OWN_CLUSTER_ROLE], .name = object_name(role)};
     int code = client_get(w->r->client, w->a, &ref, live, err);
     if (code == 0)
         *vec_push(w->a, have) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], live};
     return code == ERR_NOT_FOUND ? 0 : code;
+}
+
+static void add_role(struct work *w, objects *have, struct json role)
+{
+    if (!plan_is_role_name(object_name(&role)))
+        return; /* labelled by hand: a foreign role is not deleted for that */
+    struct json *tree = ARENA_NEW(w->a, struct json);
+    *tree = role;
+    *vec_push(w->a, have) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], tree};
+}
+
+/* The roles of the family. When one leaves, the server is asked: a cache that is behind could show them as they were before it came, and
+ * its access would stay. */
+static int find_roles(struct work *w, objects *have, struct err *err)
+{
+    if (!w->has_departure) {
+        struct items items ITEMS_SCOPE = informer_by_label(w->s->roles, S(LABEL_FAMILY), w->label);
+        for (size_t i = 0; i < items.n; i++)
+            add_role(w, have, item_tree(w->a, items.p[i]));
+        return 0;
+    }
+    struct client_ref ref = {.resource = &own_resources[OWN_CLUSTER_ROLE]};
+    struct client_list_options options = {.label_selector = str_fmt(w->a, LABEL_FAMILY "=%.*s", STR(w->label))};
+    struct json *list = ARENA_NEW(w->a, struct json);
+    int code = client_list(w->r->client, w->a, &ref, &options, list, NULL, err);
+    if (code < 0)
+        return err_wrap(err, "list the ClusterRoles of a package");
+    json_each_item(list, role)
+    {
+        add_role(w, have, *role);
+    }
+    return 0;
 }
 
 static int write_roles(struct work *w, struct err *err)
@@ -285,17 +319,12 @@ static int write_roles(struct work *w, struct err *err)
         want_roles(w, e, &wants);
     }
     want_retained_roles(w, &wants);
-    struct items items ITEMS_SCOPE = informer_by_label(w->s->roles, S(LABEL_FAMILY), w->label);
-    for (size_t i = 0; i < items.n; i++) {
-        if (!plan_is_role_name(item_name(items.p[i])))
-            continue; /* labelled by hand: a foreign role is not deleted for that */
-        struct json *tree = ARENA_NEW(w->a, struct json);
-        *tree = item_tree(w->a, items.p[i]);
-        *vec_push(w->a, &have) = (struct applyset_object){own_resources[OWN_CLUSTER_ROLE], tree};
-    }
+    int code = find_roles(w, &have, err);
+    if (code < 0)
+        return code;
     vec_each(&wants, want)
     {
-        int code = add_live_role(w, &have, want->object, err);
+        code = add_live_role(w, &have, want->object, err);
         if (code < 0)
             return err_wrap(err, "look for ClusterRole %.*s", STR(object_name(want->object)));
     }
@@ -304,7 +333,7 @@ static int write_roles(struct work *w, struct err *err)
         if (plan.p[i].action == APPLYSET_CONFLICT)
             return err_set(err, ERR_ALREADY_EXISTS, "%.*s", STR(plan.p[i].text));
     }
-    int code = applyset_run(w->r->client, w->a, &set, &plan, NULL, err);
+    code = applyset_run(w->r->client, w->a, &set, &plan, NULL, err);
     for (size_t i = 0; code == 0 && i < plan.n; i++)
         applyset_report_repair(w->s->control, w->s->recorder, w->a, NULL, &plan.p[i]);
     return code;
