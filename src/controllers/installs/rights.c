@@ -111,7 +111,7 @@ static int ask_rules(struct visit *v, const struct plan *plan, str user, struct 
 
 static int is_controller_served(struct visit *v, const struct plan *plan, bool *ret, struct err *err)
 {
-    static const int64_t first = INT64_C(50000000); /* a server takes a moment to learn of new bindings */
+    static const int64_t first = 50 * NS_PER_MS; /* a server takes a moment to learn of new bindings */
     enum { DOUBLINGS = 5 };
     str user =
         str_fmt(v->a, "system:serviceaccount:%.*s:%.*s", STR(v->asked.namespace), STR(object_name(&plan->account)));

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #define WAIT_MAX_NS INT64_C(50000000)
-#define REST_MAX_NS INT64_C(2000000000)
+#define REST_MAX_NS (2 * NS_PER_S)
 enum { REST_FACTOR = 3 };
 
 void shares_enqueue(struct installs *s, str label)
