@@ -4,7 +4,7 @@
  *   object ── at the paths of its kind ──► Scale ── body or patch ──► Scale ── the number ──► object ── write as ever */
 #include "api/scale.h"
 
-#include "api/patch.h"
+#include "api/api_patch.h"
 #include "api/value.h"
 #include "kinds/builtin.h"
 #include "object/meta.h"

@@ -3,7 +3,7 @@
  * beginning, it reads the store by itself, as much at a time as its client takes. The two never overlap: changes become
  * news only while the store is polled, and a watch turns live only in between, when its reading has come to the end of the
  * view. So nothing is sent twice, and nothing is left out. */
-#include "api/watch_inside.h"
+#include "api/watch_internal.h"
 
 #include "object/status.h"
 

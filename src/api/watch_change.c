@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a change of the store is to those who watch, and the lines it is told in. */
-#include "api/watch_inside.h"
+#include "api/watch_internal.h"
 
 #include "api/value.h"
 #include "json/base64.h"

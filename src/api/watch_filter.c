@@ -2,7 +2,7 @@
 /* The selectors of a watch, which outlive the request they came with, in one block of memory:
  *
  *   [ options | label terms | their values | field terms | texts ] */
-#include "api/watch_inside.h"
+#include "api/watch_internal.h"
 
 #include <stdlib.h>
 

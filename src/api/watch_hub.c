@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/watch_inside.h"
+#include "api/watch_internal.h"
 
 #include "object/status.h"
 

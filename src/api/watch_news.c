@@ -7,7 +7,7 @@
  *
  * A change is freed when no watch stands on it or before it. A watch that would hold more than WATCH_NEWS_MAX of them is left
  * behind on one that is cut off, and reads the log from there. */
-#include "api/watch_inside.h"
+#include "api/watch_internal.h"
 
 #include <stdlib.h>
 

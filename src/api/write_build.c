@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what a client wants to what may be stored: the order in which everybody has a say about a new object or a change. */
-#include "api/write_parts.h"
-
 #include "api/scale.h"
 #include "api/schemas.h"
 #include "api/value.h"
+#include "api/write_internal.h"
 #include "authz/escalation.h"
 #include "authz/validate.h"
+#include "kinds/builtin.h"
+#include "kinds/canonical.h"
 #include "kinds/strategy.h"
 #include "object/object.h"
+#include "patch/apply.h"
 
 #include <assert.h>
+
+/* From what a client wants to what may be stored: the order in which everybody has a say about a new object or a change. */
 
 /* ---- Small things. ---- */
 
@@ -385,4 +388,189 @@ enum write_step write_next_update(struct write *w)
     if (meta_is_unchanged(&w->next, &w->current))
         return WRITE_SAME;
     return WRITE_STORE;
+}
+
+/* ---- What the record of managers (metadata.managedFields) must know about a write. ---- */
+
+/* Fields that a write through a subresource cannot change, and so does not own. Without a row: status for the object
+ * itself if that has a subresource, spec for its status. */
+static const struct {
+    const char *plural, *subresource;
+    const str fields[3];
+} resets[] = {
+    {"customresourcedefinitions", "status", {S_INIT("metadata"), S_INIT("spec")}},
+    {"deployments", "status", {S_INIT("spec"), S_INIT("metadata.labels")}},
+    {"namespaces", "finalize", {S_INIT("status")}},
+    {"pods", "status", {S_INIT("spec"), S_INIT("metadata.deletionTimestamp"), S_INIT("metadata.ownerReferences")}},
+};
+
+static const str spec = S_INIT("spec");
+static const str status = S_INIT("status");
+
+static void set_reset(const struct write *w, struct managed_write *m)
+{
+    for (size_t i = 0; i < COUNT(resets); i++) {
+        if (strcmp(w->kind->plural, resets[i].plural) != 0 || !str_eq(w->subresource, str_of(resets[i].subresource)) ||
+            (w->kind->flags & KIND_CUSTOM))
+            continue;
+        m->reset = resets[i].fields;
+        while (m->n_reset < 3 && resets[i].fields[m->n_reset].n)
+            m->n_reset++;
+        return;
+    }
+    if (str_eq(w->subresource, S("status"))) {
+        m->reset = &spec;
+        m->n_reset = 1;
+    } else if (w->subresource.n == 0 && kind_subresource(w->kind, S("status"))) {
+        m->reset = &status;
+        m->n_reset = 1;
+    }
+}
+
+/* Versions that the records of an object speak of and that are still served. */
+static void add_versions(struct write *w, const struct json *object, struct managed_write *m)
+{
+    const struct json *entries = json_get(object_meta(object), S("managedFields"));
+    VEC(str) known = {0};
+    *vec_push(&w->work, &known) = m->api_version;
+    json_each_item(entries, e)
+    {
+        str version = json_get_text(e, S("apiVersion")), group, v;
+        if (kind_split_api_version(version, &group, &v) &&
+            registry_by_path(w->api->registry, group, v, str_of(w->kind->plural)))
+            *vec_push(&w->work, &known) = version;
+    }
+    m->versions = known.p;
+    m->n_versions = known.n;
+}
+
+struct managed_write write_managed(struct write *w)
+{
+    const struct schema *schema = NULL;
+    struct managed_write m = {
+        .api_version = decode_api_version(&w->work, w->kind),
+        .kind = str_of(w->kind->kind),
+        .manager = w->options.manager,
+        .subresource = w->subresource,
+    };
+    struct json now = meta_now(&w->work, &w->api->options.clock);
+    m.time = json_text(&now);
+    if (w->kind->shape)
+        m.type = typed_of_shape(w->kind->shape);
+    else
+        m.type = typed_of_schema(schemas_get(w->api->schemas, w->kind, &schema, NULL) == 0 ? schema : NULL);
+    set_reset(w, &m);
+    if (w->kind->flags & KIND_CUSTOM)
+        add_versions(w, w->exists ? &w->current : &w->next, &m);
+    return m;
+}
+
+/* A new object takes the place of one with nothing in it, which has all fields that Go never leaves out. */
+static struct json nothing_yet(struct write *w)
+{
+    struct json nothing = json_obj();
+    if (w->kind->shape)
+        canonical_form(&w->work, w->kind->shape, &nothing, 0);
+    return nothing;
+}
+
+void write_track(struct write *w)
+{
+    struct json nothing = w->exists ? json_null() : nothing_yet(w);
+    w->next = managed_update(
+        &w->work,
+        &(struct managed_args){.write = write_managed(w), .old = w->exists ? &w->current : &nothing, .next = &w->next});
+}
+
+/* ---- Roles that are stored together with a Namespace. ---- */
+
+/* What a Namespace brings along. The server, not the user, decides on its content: no permission of the user on these kinds is asked
+ * for, and nothing that exists is overwritten. */
+
+static const struct kind *role_kind(void)
+{
+    return kind_builtin_by_body(S("rbac.authorization.k8s.io/v1"), S("ClusterRole"));
+}
+
+/* Whether the object was applied by this manager. */
+static bool is_applied_by(const struct json *object, str manager)
+{
+    json_each_item(json_get(object_meta(object), S("managedFields")), entry)
+    {
+        if (str_eq(json_get_text(entry, S("manager")), manager) &&
+            str_eq(json_get_text(entry, S("operation")), S("Apply")))
+            return true;
+    }
+    return false;
+}
+
+/* As a server-side apply of an absent object by the manager, and all that the server fills in. */
+static int make_companion(struct write *w, const struct json *config, struct json *ret, struct err *err)
+{
+    struct api *api = w->api;
+    struct arena *a = &w->work;
+    const struct kind *kind = role_kind();
+    struct meta_place place = {.kind = kind, .name = object_name(config)};
+    struct meta_sources sources = {&api->options.clock, &api->options.random};
+    struct json now = meta_now(a, &api->options.clock);
+    struct apply_args args = {
+        .write = {.type = typed_of_shape(kind->shape),
+                  .api_version = decode_api_version(a, kind),
+                  .kind = str_of(kind->kind),
+                  .manager = api->options.companions.manager,
+                  .time = json_text(&now)},
+        .config = config,
+    };
+    struct apply_result applied;
+    int code = apply_patch(a, &args, &applied, err);
+    if (code < 0)
+        return code;
+    struct json managed = json_dup(a, json_get(object_meta(&applied.object), S("managedFields")));
+    *ret = json_dup(a, &applied.object);
+    code = decode_object(api, a, kind, ret, NULL, NULL, err);
+    if (code == 0)
+        code = meta_prepare_create(a, &place, &sources, ret, err);
+    if (code == 0) {
+        json_set(a, meta_of(a, ret), S("managedFields"), managed);
+        strategy_prepare_create(a, kind, ret);
+    }
+    return code;
+}
+
+/* False: it is there and foreign. */
+static bool plan_companion(struct write *w, const struct json *config, struct store_change *ret)
+{
+    struct err err = {0};
+    struct store_item item;
+    struct json object;
+    const struct kind *kind = role_kind();
+    *ret = (struct store_change){.table = api_table(w->api, kind), .name = object_name(config)};
+    int code = value_get(w->api, &w->work, kind, (str){0}, ret->name, &object, &item, &err);
+    if (code == 0) {
+        ret->expect = item.revision;
+        if (!is_applied_by(&object, w->api->options.companions.manager) || object_is_deleting(&object))
+            return false;
+    } else if (code != ERR_NOT_FOUND || make_companion(w, config, &object, &err) < 0) {
+        log_line(w->api->options.log, LOG_ERROR, "cannot create a role together with its namespace",
+                 LOG_STR("role", ret->name), LOG_STR("error", str_of(err.msg)));
+        return false;
+    }
+    struct value_parts parts = value_encode(w->api, &w->work, kind, &object);
+    ret->value = parts.header;
+    ret->value_rest = parts.body;
+    return true;
+}
+
+size_t write_companions(struct write *w, struct store_change *list)
+{
+    const struct api_companions *from = &w->api->options.companions;
+    struct json *wanted;
+    size_t n = 0;
+    if (!from->of_namespace || w->kind->group[0] || strcmp(w->kind->plural, "namespaces") != 0)
+        return 0;
+    size_t n_wanted = from->of_namespace(&w->work, w->is_create ? NULL : &w->current, &w->next, &wanted);
+    assert(n_wanted <= WRITE_COMPANIONS);
+    for (size_t i = 0; i < n_wanted; i++)
+        n += plan_companion(w, &wanted[i], &list[n]);
+    return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DELETE of a collection: one deletion after the other, a few at a time, each as if it had been asked for alone. The answer is
  * the list of what was there; of a list that would take too much memory it is a Status, which clients know as well. */
-#include "api/write_parts.h"
+#include "api/write_internal.h"
 
 #include "api/page.h"
 #include "api/read.h"

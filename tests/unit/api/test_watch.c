@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches whose clients take as much as they like, when they like, or go away: a whole server, and exchanges whose other end is
  * this file. Lists that are looked through in turns are here too, as both walk alike. What clients see of well-behaved ones is in tests/cases/api/watch_*.test. */
-#include "api/watch_inside.h"
+#include "api/watch_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

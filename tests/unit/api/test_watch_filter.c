@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The selectors that a watch keeps when its request is gone. */
-#include "api/watch_inside.h"
+#include "api/watch_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * Errors: a code with the Status that the client gets. */
 #pragma once
 
-#include "api/write_parts.h"
+#include "api/write_internal.h"
 
 #define PATCH_JSON S("application/json-patch+json")
 #define PATCH_MERGE S("application/merge-patch+json")

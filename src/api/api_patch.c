@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/patch.h"
+#include "api/api_patch.h"
 
 #include "object/go_text.h"
 #include "object/object.h"
