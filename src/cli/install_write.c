@@ -13,7 +13,7 @@
 #include "cli/visible.h"
 #include "object/object.h"
 #include "oci/reference.h"
-#include "package/version.h"
+#include "package/semver.h"
 
 enum { TRIES = 5 };
 

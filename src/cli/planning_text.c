@@ -8,7 +8,7 @@
 #include "cli/visible.h"
 #include "object/object.h"
 #include "package/pod.h"
-#include "package/version.h"
+#include "package/semver.h"
 
 enum { CRDS_MAX = 24, PEOPLE_MAX = 12 };
 

@@ -2,7 +2,7 @@
 #include "package/content.h"
 
 #include "oci/fetch.h"
-#include "package/content_inside.h"
+#include "package/content_internal.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contents that reeve-fetch brought. Apart from content.c, so that programs that never fetch need not link what does. */
-#include "package/content_inside.h"
+#include "package/content_internal.h"
 
 #include "oci/fetch.h"
 

@@ -3,7 +3,7 @@
  * is found before anything is written. */
 #include "object/name.h"
 #include "package/family.h"
-#include "package/plan_parts.h"
+#include "package/plan_internal.h"
 #include "package/pod.h"
 
 enum {

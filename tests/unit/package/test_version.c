@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "package/version.h"
+#include "package/semver.h"
 
 #include "base/clock.h"
 
