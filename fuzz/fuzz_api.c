@@ -5,9 +5,8 @@
  */
 #include "api/api.h"
 #include "api/loopback.h"
-#include "authn/pem.h"
+#include "authn/authn_token.h"
 #include "authn/pki_issue.h"
-#include "authn/token.h"
 #include "json/json.h"
 
 #include <assert.h>

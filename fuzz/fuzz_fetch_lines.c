@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a child that was taken over may print. In one piece or in many, it comes to the same. */
-#include "oci/lines.h"
+#include "oci/fetch_protocol.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * than the budget; files are those that are wanted, sorted, each once; how the bytes are cut does not matter.
  */
 #include "archive.h"
-#include "oci/flatten.h"
+#include "oci/image.h"
 #include "oci/layer.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
  * Manifests, indexes and configs; a first line "type: X" says as what they were announced. What is read is within the limits and
  * complete; the image of an index is one of it; an index.json to which a name was added has it, and keeps the others.
  */
-#include "oci/layout_index.h"
+#include "oci/layout_internal.h"
 
 #include <assert.h>
 

@@ -5,10 +5,9 @@
  * we believe. A signature that fits is never got by changing the text.
  */
 #include "authn/authn.h"
+#include "authn/authn_internal.h"
 #include "authn/impersonate.h"
-#include "authn/pem.h"
 #include "authn/pki_issue.h"
-#include "authn/token_parts.h"
 
 #include "base/vec.h"
 

@@ -7,12 +7,12 @@
  * Before the sandbox only our own bytes are read: the request, the certificates, and the index of the local store, which is ours as
  * all of the data directory. */
 #include "base/clock.h"
-#include "oci/build.h"
 #include "oci/emit.h"
+#include "oci/fetch_protocol.h"
 #include "oci/image.h"
 #include "oci/layout.h"
-#include "oci/registry.h"
-#include "oci/request.h"
+#include "oci/oci_build.h"
+#include "oci/oci_registry.h"
 #include "oci/sandbox.h"
 #include "package/files.h"
 

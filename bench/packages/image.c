@@ -2,7 +2,7 @@
 #include "image.h"
 
 #include "../server/rows.h"
-#include "oci/request.h"
+#include "oci/fetch_protocol.h"
 #include "json/json.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 
 #include "api/discovery.h"
 #include "api/metrics.h"
-#include "authn/token.h"
+#include "authn/authn_token.h"
 
 #define TEXT S("text/plain; charset=utf-8")
 

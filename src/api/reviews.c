@@ -2,7 +2,7 @@
 #include "api/reviews.h"
 #include "api/value.h"
 #include "api/write_internal.h"
-#include "authn/token.h"
+#include "authn/authn_token.h"
 #include "authz/explain.h"
 #include "kinds/builtin.h"
 #include "kinds/canonical.h"

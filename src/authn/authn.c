@@ -1,17 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "authn/authn.h"
-
-#include "authn/cache.h"
-#include "authn/certificate.h"
-#include "authn/token.h"
-
+#include "authn/authn_internal.h"
+#include "authn/authn_token.h"
+#include "authn/pki_issue.h"
+#include "authz/authz_request.h"
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "object/name.h"
 
+#include <openssl/err.h>
 #include <openssl/sha.h>
-
+#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <strings.h>
+
+/* Whom a client certificate names: the common name is the user, organisations are groups. */
+
+/* ServiceAccounts as users: names and groups. */
+
+#define PREFIX S("system:serviceaccount:")
+
+str authn_account_user(struct arena *a, str namespace, str name)
+{
+    return str_fmt(a, "system:serviceaccount:%.*s:%.*s", STR(namespace), STR(name));
+}
+
+bool authn_account_split(str user, str *ret_namespace, str *ret_name)
+{
+    str namespace, name;
+    if (!str_has_prefix(user, PREFIX) || !str_cut(str_from(user, PREFIX.n), ':', &namespace, &name) ||
+        !name_is(NAME_DNS_LABEL, namespace) || !name_is(NAME_DNS_SUBDOMAIN, name))
+        return false;
+    *ret_namespace = namespace;
+    *ret_name = name;
+    return true;
+}
+
+void authn_account_groups(struct arena *a, str namespace, str out[static 2])
+{
+    out[0] = S("system:serviceaccounts");
+    out[1] = str_fmt(a, "system:serviceaccounts:%.*s", STR(namespace));
+}
+
+struct entry {
+    struct arena arena;
+    str key;
+    const void *value; /* NULL: free */
+    uint64_t used;
+};
+
+struct authn_cache {
+    uint64_t now; /* counts uses */
+    struct entry entries[CACHE_SETS][CACHE_WAYS];
+};
+
+static struct authn_cache *authn_cache_new(void)
+{
+    struct authn_cache *c = xcalloc(1, sizeof *c);
+    return c;
+}
+
+static void authn_cache_free(struct authn_cache *c)
+{
+    for (size_t i = 0; c && i < (size_t)CACHE_SETS * CACHE_WAYS; i++)
+        arena_done(&c->entries[i / CACHE_WAYS][i % CACHE_WAYS].arena);
+    free(c);
+}
+
+static struct entry *set_of(struct authn_cache *c, str key)
+{
+    return c->entries[hash_str(key) % CACHE_SETS];
+}
+
+/* What was put for this key, borrowed until the next authn_cache_put, or NULL. */
+static const void *authn_cache_get(struct authn_cache *c, str key)
+{
+    struct entry *set = set_of(c, key);
+    for (size_t i = 0; i < CACHE_WAYS; i++)
+        if (set[i].value && str_eq(set[i].key, key)) {
+            set[i].used = ++c->now;
+            return set[i].value;
+        }
+    return NULL;
+}
+
+/* Takes the arena, in which key and value live, and leaves an empty one. */
+static void authn_cache_put(struct authn_cache *c, struct arena *owner, str key, const void *value)
+{
+    struct entry *set = set_of(c, key), *place = &set[0];
+    for (size_t i = 0; i < CACHE_WAYS; i++) {
+        if (set[i].value && str_eq(set[i].key, key)) {
+            place = &set[i];
+            break;
+        }
+        if (set[i].used < place->used)
+            place = &set[i];
+    }
+    arena_done(&place->arena);
+    *place = (struct entry){.arena = *owner, .key = key, .value = value, .used = ++c->now};
+    *owner = (struct arena){0};
+}
+
+enum { DER_MAX = 64 * 1024 };
+
+typedef VEC(str) str_vec;
+
+static bool read_text(struct arena *a, const X509_NAME_ENTRY *entry, str *ret)
+{
+    unsigned char *p = NULL;
+    int n = ASN1_STRING_to_UTF8(&p, X509_NAME_ENTRY_get_data(entry));
+    bool is_good = n >= 0 && str_is_utf8((str){(char *)p, (size_t)n});
+    if (is_good)
+        *ret = str_dup(a, (str){(char *)p, (size_t)n});
+    OPENSSL_free(p);
+    return is_good;
+}
+
+/* Of several common names the last one counts, as it does in Go. */
+static bool read_subject(struct arena *a, const X509_NAME *subject, str *ret_user, str_vec *groups)
+{
+    for (int i = 0; i < X509_NAME_entry_count(subject); i++) {
+        const X509_NAME_ENTRY *entry = X509_NAME_get_entry(subject, i);
+        int what = OBJ_obj2nid(X509_NAME_ENTRY_get_object(entry));
+        str text;
+        if (what != NID_commonName && what != NID_organizationName)
+            continue;
+        if (!read_text(a, entry, &text))
+            return false;
+        if (what == NID_commonName)
+            *ret_user = text;
+        else
+            *vec_push(a, groups) = text;
+    }
+    return true;
+}
+
+static void add_credential_id(struct arena *a, str der, struct authz_identity *who)
+{
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    struct buf id = {.arena = a};
+    SHA256((const unsigned char *)der.p, der.n, digest);
+    buf_add_str(&id, S("X509SHA256="));
+    for (size_t i = 0; i < sizeof digest; i++)
+        buf_fmt(&id, "%02x", digest[i]);
+    str *value = ARENA_NEW(a, str);
+    struct authz_extra *extra = ARENA_NEW(a, struct authz_extra);
+    *value = buf_str(&id);
+    *extra = (struct authz_extra){S("authentication.kubernetes.io/credential-id"), {value, 1}};
+    who->extra = extra;
+    who->n_extra = 1;
+}
+
+static int certificate_identity(struct arena *a, str der, struct authz_identity *ret, struct err *err)
+{
+    const unsigned char *at = (const unsigned char *)der.p;
+    X509 *certificate PEM_CERTIFICATE_SCOPE = der.n && der.n <= DER_MAX ? d2i_X509(NULL, &at, (long)der.n) : NULL;
+    struct authz_identity who = {0};
+    str_vec groups = {0};
+    bool is_whole = certificate && at == (const unsigned char *)der.p + der.n;
+    bool is_client = is_whole && X509_check_purpose(certificate, X509_PURPOSE_SSL_CLIENT, 0) == 1;
+    bool is_read = is_client && read_subject(a, X509_get_subject_name(certificate), &who.user, &groups);
+    ERR_clear_error();
+    if (!is_whole)
+        return err_set(err, ERR_UNAUTHORIZED, "client certificate cannot be read");
+    if (!is_client)
+        return err_set(err, ERR_UNAUTHORIZED, "client certificate is not meant for clients");
+    if (!is_read || who.user.n == 0)
+        return err_set(err, ERR_UNAUTHORIZED, "client certificate names no user");
+    who.groups = (struct strs){groups.p, groups.n};
+    add_credential_id(a, der, &who);
+    *ret = who;
+    return 0;
+}
 
 enum {
     CACHED_BYTES_MAX = 4096, /* larger credentials are looked at anew each time */

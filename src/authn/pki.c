@@ -1,17 +1,165 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "authn/pki.h"
-
-#include "authn/pki_file.h"
 #include "authn/pki_issue.h"
-
+#include "authz/authz_request.h"
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "base/vec.h"
+#include "json/base64.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
-
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Files that hold secrets, and their directory: nobody else may read them. base/file.h writes them. */
+
+enum { PKI_FILE_MAX = 64 * 1024 };
+
+static void close_fd(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+#define FD_SCOPE __attribute__((cleanup(close_fd)))
+
+/* The directory, made if absent, for this process alone while *ret_fd is open. */
+static int pki_dir_open(const char *path, int *ret_fd, struct err *err)
+{
+    struct stat st;
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "make directory %s: %m", path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "open directory %s: %m", path);
+    int code = fstat(fd, &st) < 0 ? err_set(err, ERR_IO, "look at %s: %m", path) : file_check_private(path, &st, err);
+    if (code == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+        code = errno == EWOULDBLOCK ? err_set(err, ERR_CONFLICT, "%s is in use by another process", path)
+                                    : err_set(err, ERR_IO, "lock %s: %m", path);
+    if (code < 0)
+        close(fd);
+    else
+        *ret_fd = fd;
+    return code;
+}
+
+/* What was renamed in it stays so. */
+static int pki_dir_sync(int fd, const char *path, struct err *err)
+{
+    return fsync(fd) < 0 ? err_set(err, ERR_IO, "sync directory %s: %m", path) : 0;
+}
+
+static bool pki_file_exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+/* Names of the files in the directory that have this prefix and one of both suffixes, sorted, each NUL-terminated. ERR_INVALID: more than max. */
+static int pki_dir_list(struct arena *a, const char *path, str prefix, const str suffixes[static 2], size_t max,
+                        struct strs *ret, struct err *err)
+{
+    DIR *dir = opendir(path);
+    VEC(str) names = {0};
+    int code = 0;
+    if (dir == NULL)
+        return err_set(err, ERR_IO, "open directory %s: %m", path);
+    while (code == 0) {
+        errno = 0;
+        const struct dirent *e = readdir(dir); /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+        if (e == NULL) {
+            code = errno ? err_set(err, ERR_IO, "read directory %s: %m", path) : 0;
+            break;
+        }
+        str name = str_of(e->d_name);
+        if (!str_has_prefix(name, prefix) || (!str_has_suffix(name, suffixes[0]) && !str_has_suffix(name, suffixes[1])))
+            continue;
+        if (names.n == max)
+            code = err_set(err, ERR_INVALID, "%s has more than %zu files %.*s*: remove those that are not needed", path,
+                           max, STR(prefix));
+        else
+            *vec_push(a, &names) = str_of(str_cstr(a, name));
+    }
+    closedir(dir);
+    if (code == 0 && names.n)
+        qsort(names.p, names.n, sizeof *names.p, compare_names);
+    if (code == 0)
+        *ret = (struct strs){names.p, names.n};
+    return code;
+}
+
+static int read_all(struct arena *a, int fd, const char *path, str *ret, struct err *err)
+{
+    char *text = arena_alloc(a, PKI_FILE_MAX);
+    size_t n = 0;
+    ssize_t got;
+    while ((got = read(fd, text + n, PKI_FILE_MAX - n)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(err, ERR_IO, "read %s: %m", path);
+        n += (size_t)got;
+        if (n == PKI_FILE_MAX)
+            return err_set(err, ERR_INVALID, "%s is too large for a key or certificate", path);
+    }
+    *ret = (str){text, n};
+    return 0;
+}
+
+static int pki_file_read(struct arena *a, const char *path, str *ret, struct err *err)
+{
+    struct stat st;
+    int fd FD_SCOPE = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "open %s: %m", path);
+    if (fstat(fd, &st) < 0)
+        return err_set(err, ERR_IO, "look at %s: %m", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_INVALID, "%s is not a file", path);
+    int code = file_check_private(path, &st, err);
+    return code < 0 ? code : read_all(a, fd, path, ret, err);
+}
+
+/* The admin's way in, as kubectl reads it. */
+
+str pki_kubeconfig(const struct pki *p, struct arena *a, str server)
+{
+    struct pki_pair admin = pki_admin(p);
+    return str_fmt(a,
+                   PKI_KUBECONFIG_MARK "; changes are lost.\n"
+                                       "apiVersion: v1\n"
+                                       "kind: Config\n"
+                                       "clusters:\n"
+                                       "- name: reeve\n"
+                                       "  cluster:\n"
+                                       "    server: %.*s\n"
+                                       "    certificate-authority-data: %.*s\n"
+                                       "contexts:\n"
+                                       "- name: reeve\n"
+                                       "  context:\n"
+                                       "    cluster: reeve\n"
+                                       "    user: kubernetes-admin\n"
+                                       "current-context: reeve\n"
+                                       "users:\n"
+                                       "- name: kubernetes-admin\n"
+                                       "  user:\n"
+                                       "    client-certificate-data: %.*s\n"
+                                       "    client-key-data: %.*s\n",
+                   STR(server), STR(base64_encode(a, pki_ca_pem(p))), STR(base64_encode(a, admin.certificate_pem)),
+                   STR(base64_encode(a, admin.key_pem)));
+}
 
 enum {
     DAY = 24 * 60 * 60,

@@ -1,14 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: certificates as this server makes them: P-256 keys, SHA-256, random serial numbers.
- * Owns: nothing; what is returned is the caller's.
- * Threads: pure but for libcrypto's randomness.
- * Errors: ERR_INTERNAL when libcrypto cannot, ERR_INVALID for names that fit into no certificate. */
+/* What: keys and certificates as PEM text.
+ * Owns: nothing; what is read is the caller's to free, what is written lives in the arena given.
+ * Threads: pure functions.
+ * Errors: NULL for text that is not what is asked for. libcrypto's own queue of errors is left empty, because TLS on the same
+ *         thread would take what lies there for its own. */
 #pragma once
 
-#include "authn/pem.h"
-
 #include "authz/authz_request.h"
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/str.h"
+
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+
+/* The first private key; one that is encrypted is none, nobody is asked for a password. */
+EVP_PKEY *pem_read_key(str text);
+/* The public half of the first key, which may be private or public. */
+EVP_PKEY *pem_read_public_key(str text);
+X509 *pem_read_certificate(str text);
+str pem_write_key(struct arena *a, EVP_PKEY *key);
+str pem_write_public_key(struct arena *a, EVP_PKEY *key);
+str pem_write_certificate(struct arena *a, X509 *certificate);
+
+/* An EC key on P-256. */
+bool pem_is_p256(const EVP_PKEY *key);
+/* Empties libcrypto's queue and says that it failed: ERR_INTERNAL. */
+int pem_fail(struct err *err, const char *what);
+
+static inline void pem_key_done(EVP_PKEY **key)
+{
+    EVP_PKEY_free(*key);
+}
+static inline void pem_certificate_done(X509 **certificate)
+{
+    X509_free(*certificate);
+}
+#define PEM_KEY_SCOPE __attribute__((cleanup(pem_key_done)))
+#define PEM_CERTIFICATE_SCOPE __attribute__((cleanup(pem_certificate_done)))
+
+/* Certificates as this server makes them: P-256 keys, SHA-256, random serial numbers. */
 
 enum pki_use { PKI_FOR_CA, PKI_FOR_SERVER, PKI_FOR_CLIENT };
 

@@ -4,10 +4,10 @@
  *   [KIND/]NAME ─► the objects of that name ─► the one that waits ─► shown ─► its annotation
  *
  * What is approved is named by an id or a generation, so an object that changed meanwhile is not approved by this. */
-#include "cli/installs.h"
+#include "cli/cli_installs.h"
 
 #include "cli/help.h"
-#include "cli/visible.h"
+#include "cli/term.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
 #include "object/object.h"

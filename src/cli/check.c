@@ -3,10 +3,10 @@
  * must look like. */
 #include "cli/cli.h"
 
+#include "cli/cli_output.h"
+#include "cli/cli_read.h"
 #include "cli/command.h"
-#include "cli/document.h"
-#include "cli/read.h"
-#include "cli/visible.h"
+#include "cli/term.h"
 
 #include "authz/validate.h"
 #include "base/map.h"

@@ -2,10 +2,10 @@
 /* reeve clusters add: the ManagedCluster, then what the hub makes of it, then a token for its agent.
  *
  *   ManagedCluster, accepted ─► (controller clusters: namespace, ServiceAccount, RoleBinding) ─► TokenRequest ─► join kubeconfig */
-#include "cli/clusters.h"
+#include "cli/clusters_internal.h"
 
 #include "base/file.h"
-#include "cli/interrupt.h"
+#include "cli/session.h"
 #include "net/address.h"
 #include "object/conditions.h"
 #include "object/fleet.h"

@@ -2,9 +2,9 @@
 #include "cli/command.h"
 
 #include "base/shell.h"
-#include "cli/data_dir.h"
+#include "cli/flags.h"
 #include "cli/help.h"
-#include "cli/visible.h"
+#include "cli/term.h"
 #include "json/yaml.h"
 
 #include <stdio.h>

@@ -51,7 +51,7 @@ struct command {
     int64_t timeout_ns; /* what it was set to before command_start, unless said */
 
     VEC(struct command_need) needs;
-    const struct client_discovery *discovery; /* resource.h; NULL: nobody has asked yet */
+    const struct client_discovery *discovery; /* question.h; NULL: not read yet */
 };
 
 /* Reads the flags. CLI_OK; with is_over there is nothing else to do but command_end, whatever it returned. */

@@ -6,8 +6,8 @@
 #include "authz/explain.h"
 #include "base/file.h"
 #include "base/shell.h"
+#include "cli/cli_access.h"
 #include "cli/help.h"
-#include "cli/self.h"
 #include "json/base64.h"
 
 enum { TOKEN_BYTES = 64 * 1024, NEEDS_MAX = 32 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/flags.h"
-
 #include "base/duration.h"
+#include "base/str.h"
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "cli/term.h"
@@ -11,6 +11,66 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* As XDG has it: unset, empty and relative paths do not count. */
+int cli_data_dir(struct arena *a, const char **ret, struct err *err)
+{
+    /* NOLINTBEGIN(concurrency-mt-unsafe): there is one thread yet */
+    const char *own = getenv("REEVE_DATA_DIR"), *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    /* NOLINTEND(concurrency-mt-unsafe) */
+    if (own && own[0])
+        *ret = own;
+    else if (xdg && xdg[0] == '/')
+        *ret = str_cstr(a, str_fmt(a, "%s/reeve", xdg));
+    else if (home && home[0] == '/')
+        *ret = str_cstr(a, str_fmt(a, "%s/.local/share/reeve", home));
+    else
+        return err_set(err, ERR_INVALID, "HOME is not set: say --data-dir DIR");
+    return 0;
+}
+
+/* Set once, before anything else runs. */
+static const char *program = "reeve";
+static bool is_completion;
+
+void help_set_program(const char *argv0)
+{
+    const char *slash = strrchr(argv0, '/');
+    const char *base = slash ? slash + 1 : argv0;
+    if (str_has_prefix(str_of(base), S("kubectl-")))
+        program = "kubectl reeve";
+    is_completion = str_has_prefix(str_of(base), S("kubectl_complete-"));
+}
+
+bool help_is_completion(void)
+{
+    return is_completion;
+}
+
+const char *help_program(void)
+{
+    return program;
+}
+
+const struct help_page *help_find(const char *command)
+{
+    for (size_t i = 0; i < help_pages_n; i++) {
+        if (strcmp(help_pages[i].command, command) == 0)
+            return &help_pages[i];
+    }
+    return NULL;
+}
+
+/* The pages mark their own name with a byte that no text has. */
+void help_print(const struct help_page *page)
+{
+    for (const char *at = page->text; *at; at++) {
+        if (*at == HELP_PROGRAM[0])
+            (void)fputs(program, stdout);
+        else
+            (void)putchar(*at);
+    }
+}
 
 enum { WORD_MAX = 64 }; /* longer words are not compared with others */
 

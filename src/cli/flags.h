@@ -74,3 +74,8 @@ int flags_refuse(const char *page, const struct err *err);
 
 /* Of a list of words, NULL at the end, the one a mistyped word most likely meant; or NULL. */
 const char *flags_nearest(const char *word, const char *const *list);
+
+/* Where Reeve keeps its data when nobody says it: the same for every command. */
+
+/* REEVE_DATA_DIR, else $XDG_DATA_HOME/reeve, else ~/.local/share/reeve. */
+int cli_data_dir(struct arena *a, const char **ret, struct err *err);

@@ -11,13 +11,13 @@
 #pragma once
 
 #include "cli/command.h"
-#include "oci/request.h"
+#include "oci/fetch_protocol.h"
 #include "package/package.h"
 
 struct package_flags {
     str store;     /* empty: below data_dir */
-    str data_dir;  /* empty: as cli/data_dir.h has it */
-    str auth_file; /* a docker config.json; empty: as cli/registry_auth.h finds it */
+    str data_dir;  /* empty: cli_data_dir */
+    str auth_file; /* a docker config.json; empty: where docker and podman keep it */
     str ca_file;   /* empty: the system's */
     flag_texts mirrors, ports;
     bool is_quick; /* no flag: the command has no use for the digest of a directory */

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/rune.h"
-#include "cli/visible.h"
+#include "cli/term.h"
 
 #include <errno.h>
 #include <sys/ioctl.h>

@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: a question about rights as a command line puts it: USER VERB TYPE[/NAME], and its answers as documents.
+/* What: what people call resources: pods, po, pod, deployments.apps, deploy.v1.apps, fleets.example.com/north; as kubectl takes them.
  * Owns: nothing; results live in the arena of the command.
  * Threads: the main thread.
- * Errors: ERR_BAD_REQUEST for words that make no sense; those of discovery. What is not known is warned about, and asked for all the
- *         same: rights may be given ahead of what they are for.
- *
- * A USER is a name as the server knows it, or says what it is: user/jane, group/devs, serviceaccount/NS/NAME (sa/NS/NAME). */
+ * Errors: ERR_NOT_FOUND with the nearest name; those of discovery. */
 #pragma once
 
 #include "authz/explain.h"
+#include "cli/cli_output.h"
 #include "cli/command.h"
-#include "cli/document.h"
+#include "client/discovery.h"
+
+struct resource_named {
+    str group, resource; /* "apps", "deployments" */
+    str name;            /* of one object; empty: all */
+    bool is_namespaced;
+    str path;                             /* of a URL that is no resource: "/healthz"; then all others are empty */
+    const struct client_discovered *what; /* NULL: a path, "*", or not known */
+};
+
+/* text: TYPE, TYPE/NAME, /path, or "*", which is all resources of all groups. Discovery is asked for once per run. Of what is not
+ * found ret has what the words say, for who asks about rights that are given ahead of what they are for. */
+int resource_find(struct command *c, str text, struct resource_named *ret, struct err *err);
+/* All that discovery knows; asked for once per run. */
+int resource_all(struct command *c, const struct client_discovery **ret, struct err *err);
+
+/* A question about rights as a command line puts it: USER VERB TYPE[/NAME], and its answers as documents.
+ *
+ * A USER is a name as the server knows it, or says what it is: user/jane, group/devs, serviceaccount/NS/NAME (sa/NS/NAME). */
 
 struct question {
     struct authz_identity who; /* of question_who */

@@ -12,6 +12,7 @@
 #include "client/config.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 /* The flags that every command has which asks a server; kubectl's. */
 struct session_flags {
@@ -41,3 +42,20 @@ int session_open(struct session *s, const struct session_flags *flags, struct er
 void session_close(struct session *s);
 /* The CA by which the server is believed, as text; empty: the system's. */
 int session_ca(struct session *s, str *ret_pem, struct err *err);
+
+/* Ctrl-C and SIGTERM, for commands that must not leave half of a thing behind: held back for a moment, or told by a descriptor.
+ *
+ * What arrived and was not taken has its old meaning at interrupt_close: it ends the process. */
+
+struct interrupt {
+    sigset_t before; /* private */
+    int fd;          /* can be read when one has come; -1: there is none */
+};
+
+/* Signals wait. For what takes no time. */
+void interrupt_hold(struct interrupt *i);
+/* SIGINT and SIGTERM can be read from fd, but for what the process ignores. For what takes long. */
+void interrupt_open(struct interrupt *i);
+/* Takes the one that has come; its number, or 0. */
+int interrupt_take(struct interrupt *i);
+void interrupt_close(struct interrupt *i);

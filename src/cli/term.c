@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/term.h"
-
+#include "base/arena.h"
+#include "base/rune.h"
 #include "cli/help.h"
-#include "cli/visible.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -10,6 +10,135 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+enum { C1_END = 0xa0, TWO_BYTES = 0xffff };
+
+static bool is_plain(unsigned char c)
+{
+    return c >= ' ' && c < 0x7f;
+}
+
+/* Besides control characters those that move text or hide it: a name written from right to left reads as another. */
+static void add_rune(struct buf *b, str bytes, uint32_t r)
+{
+    if (bytes.n == 1 || r < C1_END)
+        buf_fmt(b, "\\x%02x", bytes.n == 1 ? (unsigned char)bytes.p[0] : (unsigned)r);
+    else if (rune_is_print(r))
+        buf_add_str(b, bytes);
+    else
+        buf_fmt(b, r > TWO_BYTES ? "\\U%08x" : "\\u%04x", (unsigned)r);
+}
+
+void cli_add_visibly(struct buf *b, str text)
+{
+    while (text.n) {
+        size_t plain = 0;
+        while (plain < text.n && is_plain((unsigned char)text.p[plain]))
+            plain++;
+        buf_add(b, text.p, plain);
+        text = str_from(text, plain);
+        if (text.n == 0)
+            break;
+        str rest = text;
+        uint32_t r = rune_next(&rest);
+        add_rune(b, str_upto(text, text.n - rest.n), r);
+        text = rest;
+    }
+}
+
+/* Eight at a time: whether some byte is below ' ', or above '~'. Names by the hundred thousand come through here. */
+static bool is_word_plain(const char *p)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101), high = each << 7;
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    bool is_low = (word - each * ' ') & ~word & high, is_high = ((word + each) | word) & high;
+    return !is_low && !is_high;
+}
+
+/* What is not ASCII is looked at twice. */
+bool cli_is_visible(str text)
+{
+    size_t i = 0;
+    for (; text.n - i >= sizeof(uint64_t); i += sizeof(uint64_t))
+        if (!is_word_plain(text.p + i))
+            return false;
+    for (; i < text.n; i++)
+        if (!is_plain((unsigned char)text.p[i]))
+            return false;
+    return true;
+}
+
+str cli_visible(struct arena *a, str text)
+{
+    struct buf shown = {.arena = a};
+    if (cli_is_visible(text))
+        return text;
+    cli_add_visibly(&shown, text);
+    return buf_str(&shown);
+}
+
+enum { ESCAPE = '\x1b' };
+
+/* The first style in a word, or an empty text. What others wrote has none: it is made visible. */
+static str style_in(str word)
+{
+    const char *from = word.n ? memchr(word.p, ESCAPE, word.n) : NULL;
+    const char *to = from ? memchr(from, 'm', word.n - (size_t)(from - word.p)) : NULL;
+    return to ? (str){from, (size_t)(to - from) + 1} : (str){0};
+}
+
+static size_t width_of(str word)
+{
+    size_t n = str_is_utf8(word) ? str_utf8_len(word) : word.n;
+    for (str style; (style = style_in(word)).n; word = str_from(word, (size_t)(style.p - word.p) + style.n))
+        n -= style.n;
+    return n;
+}
+
+/* The style that is on behind a word; empty: none. */
+static str style_behind(const struct term *t, str word, str before)
+{
+    for (str style; (style = style_in(word)).n; word = str_from(word, (size_t)(style.p - word.p) + style.n))
+        before = str_eq(style, term_style(t, STYLE_PLAIN)) ? (str){0} : style;
+    return before;
+}
+
+/* A style does not colour what is in front of the next line. */
+static void break_line(struct buf *b, const struct term *t, str hang, str style)
+{
+    if (style.n)
+        buf_add_str(b, term_style(t, STYLE_PLAIN));
+    buf_add_char(b, '\n');
+    buf_add_str(b, hang);
+    buf_add_str(b, style);
+}
+
+void term_add_wrapped(struct buf *b, const struct term *t, const struct term_wrap *w, str text)
+{
+    size_t used = width_of(w->lead);
+    bool is_empty = true; /* nothing of the text is on the line yet */
+    str style = {0};
+    buf_add_str(b, w->lead);
+    for (str word; text.n;) {
+        str_cut(text, ' ', &word, &text);
+        size_t n = width_of(word);
+        if (!is_empty && w->width && used + 1 + n > w->width) {
+            break_line(b, t, w->hang, style);
+            used = width_of(w->hang);
+            is_empty = true;
+        }
+        if (!is_empty) {
+            buf_add_char(b, ' ');
+            used++;
+        }
+        buf_add_str(b, word);
+        used += n;
+        is_empty = false;
+        style = style_behind(t, word, style);
+    }
+    buf_add_char(b, '\n');
+}
 
 enum { DEFAULT_WIDTH = 80, MIN_WIDTH = 20, MAX_WIDTH = 1000 };
 

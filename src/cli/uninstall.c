@@ -5,11 +5,11 @@
  *         │ none, --when-unused or --delete-instances
  *   [--delete-instances: say so on the object] ─► delete ─► the controller takes back, step by step ─► the object is gone
  *                                                              └─► in use: what people made of it is counted, both ways out told */
-#include "cli/installs.h"
+#include "cli/cli_installs.h"
 
 #include "base/shell.h"
 #include "cli/help.h"
-#include "cli/visible.h"
+#include "cli/term.h"
 #include "object/object.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reeve who-can: every subject that may do something, and by which binding and role. */
+#include "cli/cli_access.h"
+#include "cli/cli_output.h"
 #include "cli/question.h"
-#include "cli/rights.h"
-#include "cli/table.h"
 
 struct options {
     int output; /* enum output */

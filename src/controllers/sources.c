@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "oci/landlock.h"
+#include "oci/child.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * Errors: ERR_BAD_REQUEST for a flag that makes no sense. */
 #pragma once
 
-#include "oci/fetch.h"
+#include "oci/oci_fetch.h"
 #include "package/plan.h"
 
 struct log;

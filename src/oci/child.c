@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything is watched at once: what it prints, what it complains about, whether it takes its input, its end (a pidfd is readable
- * then), and whether we are to stop. The end of the process counts, not that of its pipes. */
 #include "oci/child.h"
-
 #include "base/arena.h"
 #include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/landlock.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+int landlock_version(void)
+{
+    int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    return version < 0 && (errno == ENOSYS || errno == EOPNOTSUPP) ? 0 : version;
+}
+
+/* Everything is watched at once: what it prints, what it complains about, whether it takes its input, its end (a pidfd is readable
+ * then), and whether we are to stop. The end of the process counts, not that of its pipes. */
 
 enum { PIECE = 256 * 1024, PIPE = 4 * PIECE, COMPLAINT_MAX = 300 };
 

@@ -26,3 +26,17 @@ int child_run(const struct child *c, struct err *err);
 /* The path of a program that was installed with this one, in a: beside it, or in libexec. NULL: it is nowhere. */
 struct arena;
 const char *child_find(struct arena *a, const char *name);
+
+/* Whether the kernel has landlock, the wall between reeve-fetch and the files and ports that are not its business. */
+
+/* The first versions of its interface that know… */
+enum {
+    LANDLOCK_REFER = 2,
+    LANDLOCK_TRUNCATE = 3,
+    LANDLOCK_PORTS = 4, /* Linux 6.7 */
+    LANDLOCK_IOCTL = 5,
+    LANDLOCK_SCOPES = 6 /* Linux 6.12 */
+};
+
+/* 0: there is none, or it is switched off; negative: an error. */
+int landlock_version(void);

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "oci/fetch_protocol.h"
 #include "oci/image.h"
-#include "oci/request.h"
 #include "oci/source.h"
 #include "json/yaml.h"
 

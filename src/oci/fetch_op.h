@@ -6,7 +6,7 @@
 #pragma once
 
 #include "oci/digest.h"
-#include "oci/request.h"
+#include "oci/fetch_protocol.h"
 
 struct json;
 

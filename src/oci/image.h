@@ -15,6 +15,7 @@
 #pragma once
 
 #include "oci/source.h"
+#include "oci/tar.h"
 
 struct oci_limits {
     uint64_t unpacked;  /* bytes of all layers read, uncompressed */
@@ -60,3 +61,25 @@ struct oci_files {
 
 int oci_image_read(struct arena *a, struct oci_source *s, const struct oci_image *image, const struct oci_wants *wants,
                    const struct oci_limits *limits, struct oci_files *ret, struct err *err);
+
+/* The wanted files of layers on top of each other, as they would be seen in a file system.
+ *
+ *   layer 0   .registry/app.yaml  .registry/old/a.crd.yaml
+ *   layer 1   .registry/app.yaml  .registry/.wh.old
+ *   seen      .registry/app.yaml of layer 1
+ *
+ * Every wanted path has a node. A node knows the layer its file came from, and its floor: what lies at or below it and came from
+ * a layer under the floor is hidden. A whiteout only raises a floor; who is hidden is found out once, at the end, so that no
+ * number of whiteouts costs more than their number. */
+
+struct oci_flatten;
+
+struct oci_flatten *oci_flatten_new(struct arena *a, const struct oci_wants *wants, const struct oci_limits *limits);
+/* Takes NULL. */
+void oci_flatten_free(struct oci_flatten *f);
+/* What comes from now on belongs to the next layer. */
+void oci_flatten_next_layer(struct oci_flatten *f);
+/* For a tar_reader, with the flatten as context. */
+extern const struct tar_reader_ops oci_flatten_ops;
+/* The files that are seen and kept, sorted by path. */
+struct oci_files oci_flatten_files(struct oci_flatten *f);

@@ -61,11 +61,6 @@ static int find_type(str media_type)
     return -1;
 }
 
-bool oci_layer_is_known_type(str media_type)
-{
-    return find_type(media_type) >= 0;
-}
-
 /* Makes what the format needs. */
 static void begin(struct oci_layer *l, enum format format)
 {

@@ -22,5 +22,3 @@ void oci_layer_free(struct oci_layer *l);
 int oci_layer_feed(struct oci_layer *l, str piece, struct err *err);
 /* The end: fails when something is missing. */
 int oci_layer_finish(struct oci_layer *l, struct err *err);
-/* Layers of today's and yesterday's media types, foreign ones included (their URLs are never used). */
-bool oci_layer_is_known_type(str media_type);

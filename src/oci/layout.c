@@ -1,14 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oci/layout.h"
-
-#include "oci/layout_index.h"
-#include "oci/layout_inside.h"
+#include "oci/layout_internal.h"
+#include "oci/shown.h"
+#include "json/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define NAME_ANNOTATION "org.opencontainers.image.ref.name"
+#define FULL_NAME_ANNOTATION "io.containerd.image.name"
+
+static const struct json_limits limits = {.bytes = OCI_DOCUMENT_MAX, .depth = 32};
+
+static int decode(struct arena *a, str text, struct json *ret, struct err *err)
+{
+    struct err why;
+    if (json_decode(a, text, &limits, NULL, ret, &why) < 0)
+        return err_set(err, why.code == ERR_TOO_LARGE ? ERR_TOO_LARGE : ERR_INVALID, "%s", why.msg);
+    return 0;
+}
+
+int oci_layout_check(str text, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json doc;
+    int code = decode(&scratch, text, &doc, err);
+    if (code < 0)
+        return err_wrap(err, OCI_LAYOUT_FILE);
+    str version = json_get_text(&doc, S("imageLayoutVersion"));
+    if (!str_eq(version, S("1.0.0")))
+        return err_set(err, ERR_INVALID, OCI_LAYOUT_FILE ": imageLayoutVersion is %.*s, not \"1.0.0\"",
+                       STR(oci_shown(&scratch, version)));
+    return 0;
+}
+
+int oci_index_parse(struct arena *a, str text, struct oci_manifest *ret, struct err *err)
+{
+    int code = oci_manifest_parse(a, text, S(OCI_TYPE_INDEX), ret, err);
+    return code < 0 ? err_wrap(err, OCI_INDEX_FILE) : 0;
+}
+
+/* The name of an image of an index.json, as written; empty: it has none. */
+static str oci_layout_name_of(const struct oci_descriptor *d)
+{
+    str full = oci_pairs_get(&d->annotations, S(FULL_NAME_ANNOTATION));
+    return full.n ? full : oci_pairs_get(&d->annotations, S(NAME_ANNOTATION));
+}
+
+static bool is_name_of(str name, const struct oci_reference *ref)
+{
+    struct oci_reference parsed;
+    if (name.n == 0 || oci_reference_parse(name, &parsed, NULL) < 0)
+        return false;
+    return oci_reference_same(&parsed, ref);
+}
+
+const struct oci_descriptor *oci_index_find(const struct oci_manifest *index, const struct oci_reference *ref)
+{
+    for (size_t i = index->n_layers; i-- > 0;)
+        if (is_name_of(oci_layout_name_of(&index->layers[i]), ref))
+            return &index->layers[i];
+    return NULL;
+}
+
+static str name_in(const struct json *item)
+{
+    const struct json *annotations = json_get(item, S("annotations"));
+    str full = json_get_text(annotations, S(FULL_NAME_ANNOTATION));
+    return full.n ? full : json_get_text(annotations, S(NAME_ANNOTATION));
+}
+
+static struct json describe(struct arena *a, const struct oci_reference *ref, const struct oci_descriptor *what)
+{
+    struct json item = json_obj(), annotations = json_obj();
+    json_add(a, &annotations, S(NAME_ANNOTATION), json_str(oci_reference_normalize(a, ref).text));
+    json_add(a, &item, S("mediaType"), json_str(what->media_type));
+    json_add(a, &item, S("digest"), json_str(oci_digest_format(a, &what->digest)));
+    json_add(a, &item, S("size"), json_uint(what->size));
+    json_add(a, &item, S("annotations"), annotations);
+    return item;
+}
+
+int oci_index_with(struct arena *a, str text, const struct oci_reference *ref, const struct oci_descriptor *what,
+                   str *ret, struct err *err)
+{
+    struct oci_manifest checked;
+    struct json doc, list = json_arr();
+    struct buf out = {.arena = a};
+    int code;
+    if ((code = oci_index_parse(a, text, &checked, err)) < 0 || (code = decode(a, text, &doc, err)) < 0)
+        return code;
+    json_each_item(json_get(&doc, S("manifests")), item)
+    {
+        if (!is_name_of(name_in(item), ref))
+            json_push(a, &list, *item);
+    }
+    json_push(a, &list, describe(a, ref, what));
+    json_set(a, &doc, S("manifests"), list);
+    json_encode(&out, &doc, 0);
+    if (json_len(&list) > OCI_INDEX_MAX || out.n > OCI_DOCUMENT_MAX)
+        return err_set(err, ERR_TOO_LARGE, OCI_INDEX_FILE ": there is no room for another name");
+    *ret = buf_str(&out);
+    return 0;
+}
 
 enum {
     LAYOUT_FILE_MAX = 4096,
@@ -116,7 +213,9 @@ static int is_broken(struct err *err)
     return err_wrap(err, "the local store is broken");
 }
 
-int oci_layout_has(struct oci_layout *l, const struct oci_reference *ref, bool *ret, struct err *err)
+/* Is what ref names there, by its digest or by its name? Whether it is sound is another question. ERR_IO when the names cannot be
+ * read: then nobody can say, and no is the wrong answer, as an image of that name may be had elsewhere, and be another one. */
+static int oci_layout_has(struct oci_layout *l, const struct oci_reference *ref, bool *ret, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct oci_manifest index;
@@ -263,4 +362,110 @@ int oci_layout_list(struct oci_layout *l, struct arena *a, struct oci_manifest *
         return code;
     code = oci_index_parse(a, text, ret, err);
     return code < 0 ? err_wrap(err, "%s", l->path) : 0;
+}
+
+/* A copy under way. */
+struct copy {
+    struct oci_layout *to;
+    struct oci_source *from;
+    const struct oci_watch *watch; /* or NULL */
+    struct oci_moved moved;
+    struct oci_blob_writer *writer;
+};
+
+static void tell(const struct copy *c)
+{
+    if (c->watch)
+        c->watch->moved(c->watch->ctx, &c->moved);
+}
+
+static int take(void *ctx, str piece, struct err *err)
+{
+    struct copy *c = ctx;
+    c->moved.bytes += piece.n;
+    tell(c);
+    return oci_blob_writer_add(c->writer, piece, err);
+}
+
+static int copy_blob(struct copy *c, const struct oci_descriptor *what, struct err *err)
+{
+    struct oci_digest digest; /* the same: what comes from a source was verified */
+    if (oci_layout_has_blob(c->to, &what->digest, what->size)) {
+        c->moved.bytes_of -= what->size;
+        return 0;
+    }
+    c->writer = NULL;
+    int code = oci_blob_writer_open(c->to, what->digest.algorithm, &c->writer, err);
+    if (code == 0 && (code = oci_source_blob(c->from, what, (struct oci_sink){take, c}, err)) == 0)
+        code = oci_blob_writer_finish(c->writer, &digest, NULL, err);
+    oci_blob_writer_free(c->writer);
+    return code;
+}
+
+static int copy_blobs(struct copy *c, const struct oci_manifest *m, struct err *err)
+{
+    uint64_t sum = m->config.size;
+    for (size_t i = 0; i < m->n_layers; i++)
+        sum += m->layers[i].size;
+    if (sum > OCI_PULL_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the image has %llu bytes, more than %d", (unsigned long long)sum,
+                       OCI_PULL_MAX);
+    c->moved.of = m->n_layers;
+    c->moved.bytes_of = sum;
+    tell(c);
+    int code = copy_blob(c, &m->config, err);
+    for (size_t i = 0; code == 0 && i < m->n_layers; i++) {
+        code = copy_blob(c, &m->layers[i], err);
+        c->moved.layers = i + 1;
+        if (code == 0)
+            tell(c);
+    }
+    return code;
+}
+
+/* Documents from the outside in: indexes, and the manifest at their end. */
+struct chain {
+    struct oci_document docs[OCI_INDEX_DEPTH + 1];
+    int n;
+    str media_type; /* of the first */
+    struct oci_manifest manifest;
+};
+
+static int follow(struct arena *a, struct oci_source *from, struct chain *c, struct err *err)
+{
+    struct oci_manifest *m = &c->manifest;
+    const struct oci_descriptor *chosen;
+    int code = oci_manifest_parse(a, c->docs[0].bytes, c->docs[0].media_type, m, err);
+    c->n = 1;
+    c->media_type = m->media_type;
+    for (; code == 0 && m->type == OCI_INDEX; c->n++) {
+        struct oci_document *next = &c->docs[c->n];
+        if (c->n > OCI_INDEX_DEPTH)
+            return err_set(err, ERR_INVALID, "there are more than %d indexes in each other", OCI_INDEX_DEPTH);
+        if ((code = oci_index_choose(m, &chosen, err)) == 0 &&
+            (code = oci_source_document(from, a, chosen, next, err)) == 0)
+            code = oci_manifest_parse(a, next->bytes, chosen->media_type, m, err);
+    }
+    return code;
+}
+
+/* From the inside out: what a document needs is there before it. */
+int oci_layout_pull(struct oci_layout *l, struct oci_source *from, const struct oci_reference *ref,
+                    const struct oci_watch *watch, struct oci_digest *ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct copy copy = {.to = l, .from = from, .watch = watch};
+    struct chain c = {0};
+    struct oci_descriptor what = {0};
+    int code;
+    if ((code = oci_source_resolve(from, &scratch, ref, &c.docs[0], err)) < 0 ||
+        (code = follow(&scratch, from, &c, err)) < 0 || (code = copy_blobs(&copy, &c.manifest, err)) < 0)
+        return code;
+    for (int i = c.n; code == 0 && i-- > 0;)
+        code = oci_layout_put_bytes(l, c.docs[i].digest.algorithm, c.docs[i].bytes, &what.digest, err);
+    what.media_type = c.media_type;
+    what.size = c.docs[0].bytes.n;
+    if (code == 0 && (code = oci_layout_set(l, ref, &what, err)) == 0)
+        *ret = what.digest;
+    return code;
 }

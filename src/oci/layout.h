@@ -32,9 +32,6 @@ void oci_layout_free(struct oci_layout *l);
 /* The same layout as a source; freed with it, not by itself. */
 struct oci_source *oci_layout_source(struct oci_layout *l);
 
-/* Is what ref names there, by its digest or by its name? Whether it is sound is another question. ERR_IO when the names cannot be
- * read: then nobody can say, and no is the wrong answer, as an image of that name may be had elsewhere, and be another one. */
-int oci_layout_has(struct oci_layout *l, const struct oci_reference *ref, bool *ret, struct err *err);
 /* The same of the layout at a path; no when there is none. */
 int oci_layout_at_has(const char *path, const struct oci_reference *ref, bool *ret, struct err *err);
 /* A file of that name and size. */
@@ -59,8 +56,6 @@ int oci_layout_set(struct oci_layout *l, const struct oci_reference *ref, const 
 
 /* All there is, as index.json has it; oci_layout_name_of has the names. */
 int oci_layout_list(struct oci_layout *l, struct arena *a, struct oci_manifest *ret, struct err *err);
-/* The name of an image of an index.json, as written; empty: it has none. */
-str oci_layout_name_of(const struct oci_descriptor *d);
 
 enum { OCI_PULL_MAX = 512 * 1024 * 1024 }; /* bytes of the blobs of an image that is copied */
 

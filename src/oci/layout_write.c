@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oci/layout_index.h"
-#include "oci/layout_inside.h"
+#include "oci/layout_internal.h"
 
 #include "base/clock.h"
 

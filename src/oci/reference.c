@@ -17,11 +17,6 @@ enum {
     TEXT_MAX = OCI_REGISTRY_MAX + 1 + OCI_PATH_MAX + 1 + OCI_TAG_MAX + 1 + DIGEST_TEXT_MAX,
 };
 
-static bool is_alnum(char c)
-{
-    return char_is_digit(c) || char_is_lower(c) || char_is_upper(c);
-}
-
 /* ---- Registry: name(.name)*[:port] or [ipv6][:port] ---- */
 
 static bool is_port(str s)
@@ -36,7 +31,7 @@ static bool is_port(str s)
 static bool is_host_label(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_alnum(s.p[i]) && s.p[i] != '-')
+        if (!char_is_alnum(s.p[i]) && s.p[i] != '-')
             return false;
     return s.n > 0 && s.p[0] != '-' && s.p[s.n - 1] != '-';
 }
@@ -170,7 +165,7 @@ static const char *name_fault(const struct oci_reference *r)
 static bool is_tag(str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_alnum(s.p[i]) && s.p[i] != '_' && (i == 0 || (s.p[i] != '.' && s.p[i] != '-')))
+        if (!char_is_alnum(s.p[i]) && s.p[i] != '_' && (i == 0 || (s.p[i] != '.' && s.p[i] != '-')))
             return false;
     return s.n > 0 && s.n <= OCI_TAG_MAX;
 }

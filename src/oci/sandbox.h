@@ -10,7 +10,7 @@
  *   seccomp    system calls: those of a table; any other ends the process. No program can be run, no memory made executable
  *
  * A kernel without landlock (before 5.13, or switched off) leaves files to seccomp, which then lets none be opened for writing unless
- * the task writes. Whoever runs us can know: oci/landlock.h. */
+ * the task writes. The caller can find out: landlock_version of oci/child.h. */
 #pragma once
 
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: a stranger's text, fit for an error: quoted, escaped, and cut when it is long.
+/* What: text from outside, as error messages quote it: quoted, escaped, and cut when it is long.
  * Owns: nothing; the result lives in the arena given.
  * Threads: pure function.
  * Errors: none. */
@@ -10,4 +10,11 @@
 
 enum { OCI_SHOWN_MAX = 256 }; /* bytes */
 
-str oci_shown(struct arena *a, str text);
+static inline str oci_shown(struct arena *a, str text)
+{
+    struct buf b = {.arena = a};
+    buf_add_quoted(&b, str_upto(text, OCI_SHOWN_MAX));
+    if (text.n > OCI_SHOWN_MAX)
+        buf_add_str(&b, S("…"));
+    return buf_str(&b);
+}

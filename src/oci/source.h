@@ -13,7 +13,7 @@
  * believed only after the function has returned 0: the digest is known at the end. */
 #pragma once
 
-#include "oci/manifest.h"
+#include "oci/oci_manifest.h"
 #include "oci/reference.h"
 
 /* Takes the pieces of a blob. A negative code ends the transfer, which then fails with it. */

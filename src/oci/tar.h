@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "oci/source.h"
 
 enum {
     TAR_PATH_MAX = 4096,
@@ -58,3 +59,9 @@ void tar_reader_free(struct tar_reader *r);
 int tar_feed(struct tar_reader *r, str piece, struct err *err);
 /* The end: fails when something is missing. */
 int tar_finish(struct tar_reader *r, struct err *err);
+
+/* Writes tar archives that say nothing but paths and contents: no times, no owners. */
+
+/* A file, or a directory when data is NULL. Paths too long for a header get a pax header in front. */
+int tar_write_entry(struct oci_sink sink, str path, const str *data, struct err *err);
+int tar_write_end(struct oci_sink sink, struct err *err);

@@ -8,7 +8,7 @@
 
 #include "oci/challenge.h"
 #include "oci/curl.h"
-#include "oci/place.h"
+#include "oci/registry_place.h"
 #include "oci/source.h"
 
 struct web;

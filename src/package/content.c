@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "package/content.h"
 
-#include "oci/fetch.h"
+#include "oci/oci_fetch.h"
 #include "package/content_internal.h"
 
 #include <stdlib.h>

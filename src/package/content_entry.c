@@ -2,7 +2,7 @@
 /* Contents that reeve-fetch brought. Apart from content.c, so that programs that never fetch need not link what does. */
 #include "package/content_internal.h"
 
-#include "oci/fetch.h"
+#include "oci/oci_fetch.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "up/options.h"
 
-#include "cli/data_dir.h"
+#include "cli/flags.h"
 
 #define HOUR (3600 * NS_PER_S)
 

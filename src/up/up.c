@@ -7,8 +7,8 @@
 #include "up/up.h"
 
 #include "api/api.h"
+#include "authn/authn_token.h"
 #include "authn/pki.h"
-#include "authn/token.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/term.h"

@@ -9,7 +9,7 @@
  * In the text $a stands for the digest sha256:aaaa…, for every hex digit; [N*x] for N times x with commas between them. Of an
  * index the image that would be taken is marked with "*". */
 #include "cases/case.h"
-#include "oci/manifest.h"
+#include "oci/oci_manifest.h"
 
 static bool is_hex(char c)
 {

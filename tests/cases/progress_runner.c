@@ -9,7 +9,7 @@
  *   --- expect terminal [width=40] [utf8] [color] [turn=1]
  *                           what is drawn, 79 columns wide unless said; each line between |…|, \e is an escape */
 #include "cases/case.h"
-#include "cli/installs.h"
+#include "cli/cli_installs.h"
 #include "json/yaml.h"
 
 struct world {

@@ -6,8 +6,8 @@
  * expect: what is printed. A control character is written as \xNN.
  */
 #include "cases/questions.h"
-#include "cli/tree_draw.h"
-#include "cli/visible.h"
+#include "cli/term.h"
+#include "cli/tree_internal.h"
 
 struct question {
     str about, name, form;

@@ -11,7 +11,7 @@
 #include "control/recorder.h"
 #include "controllers/installs/crd_table.h"
 #include "controllers/policy.h"
-#include "oci/fetch.h"
+#include "oci/oci_fetch.h"
 #include "package/family.h"
 #include "package/plan.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Credentials become identities: which one counts, what makes a good one bad, and that caches forget nothing they should ask. */
 #include "authn/authn.h"
-#include "authn/cache.h"
+#include "authn/authn_internal.h"
+#include "authn/authn_token.h"
 #include "authn/impersonate.h"
-#include "authn/pem.h"
 #include "authn/pki_issue.h"
-#include "authn/token.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys and certificates on disk: made once, read again, renewed in time, and refused when something is wrong with them. */
-#include "authn/pem.h"
 #include "authn/pki.h"
 #include "authn/pki_issue.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens: what we sign we believe, and nothing else. */
+#include "authn/authn_internal.h"
 #include "authn/base64url.h"
-#include "authn/pem.h"
 #include "authn/pki_issue.h"
-#include "authn/token_parts.h"
 
 #include "json/json.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What does not fit into the columns of a terminal: lines go on below, and so do tables; nothing is cut. */
 #include "base/arena.h"
-#include "cli/table.h"
+#include "cli/cli_output.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

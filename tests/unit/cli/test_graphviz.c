@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures by a program called dot that does as it likes: what it draws is taken, and nobody waits for it without end. */
-#include "cli/graphviz.h"
+#include "cli/tree_internal.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a server says about one's own rules, and how a matrix looks that does not fit. */
-#include "cli/matrix_view.h"
+#include "cli/matrix_internal.h"
 
 #include "object/kind.h"
 

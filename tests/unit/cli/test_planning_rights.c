@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How rights look in a plan: verbs together, a resource and its parts as one, lines that fit. */
-#include "cli/planning.h"
+#include "cli/cli_plan_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

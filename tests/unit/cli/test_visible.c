@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text of others: nothing of it reaches a terminal that would be obeyed, or that would make it look like another text. */
 #include "base/arena.h"
-#include "cli/visible.h"
+#include "cli/term.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include "lib/scratch.h"
 
-#include "oci/build.h"
+#include "oci/oci_build.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fetcher with children that are shell scripts: what they print, and how they end, is up to the test. */
-#include "oci/fetch.h"
+#include "oci/oci_fetch.h"
 
 #include "base/arena.h"
 #include "oci/fetch_op.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may run a child, and who has to wait for somebody to leave. */
-#include "oci/fetch_gate.h"
+#include "oci/fetch_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oci/lines.h"
+#include "oci/fetch_protocol.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 /* Where registries may send us, what they ask for, and whose credentials they get. */
 #include "oci/auth.h"
 #include "oci/challenge.h"
-#include "oci/place.h"
-#include "oci/registry.h"
+#include "oci/oci_registry.h"
+#include "oci/registry_place.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
