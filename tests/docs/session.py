@@ -47,6 +47,7 @@ def environment(scratch, binaries):
 
 class Session:
     is_literal = False  # nothing is translated
+    folder = None  # for temporary files: that of the environment
 
     def __init__(self, reeve, root):
         self.prepare('reeve', root)
@@ -66,7 +67,7 @@ class Session:
     def prepare(self, name, root):
         """Folders, with the copy under this name."""
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind when a test is cut short
-        self.scratch = os.path.realpath(tempfile.mkdtemp(prefix='reeve-docs-'))
+        self.scratch = os.path.realpath(tempfile.mkdtemp(prefix='reeve-docs-', dir=self.folder))
         self.copy = os.path.join(self.scratch, name)
         for folder in ('home', 'tmp', 'shell'):
             os.mkdir(os.path.join(self.scratch, folder))
@@ -216,6 +217,7 @@ class MachineSession(Session):
     """On a machine of one's own, as root; with the registries that the text names, and with reeve on the PATH or not."""
 
     is_literal = True
+    folder = '/tmp'  # a folder in /dev/shm, where tools/test keeps temporary files, disappears there once systemd runs
 
     def __init__(self, reeve, root, text, has_reeve):
         self.machine = None
