@@ -6,8 +6,8 @@
  * Whatever is read of discovery is sorted, without doubles, and found again by its kind. Items of lists always say what they
  * are. An answer is either an object or an error whose text has something to say.
  */
-#include "client/discovery_read.h"
-#include "client/inside.h"
+#include "client/client_discovery_read.h"
+#include "client/client_internal.h"
 #include "object/object.h"
 
 #include <assert.h>

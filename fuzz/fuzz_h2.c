@@ -2,7 +2,7 @@
 /* What a peer may send after the preface of HTTP/2, against a server that answers at once, later, or streams. Seeds are
  * hexadecimal, so that they can be read and explained: "hex", then digits; blanks are passed over, and so is all from a #
  * to the end of its line. Anything else is taken as it is. */
-#include "net/server.h"
+#include "net/http_server.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * message. The status is one that a server takes, and is equal to itself when it is written.
  */
 #include "authz/validate.h"
-#include "controllers/permissions/report.h"
-#include "controllers/permissions/resources.h"
+#include "controllers/permissions/permissions_report.h"
+#include "controllers/permissions/permissions_resources.h"
 #include "kinds/builtin.h"
 #include "object/conditions.h"
 #include "object/fleet.h"

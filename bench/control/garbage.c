@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "controllers/garbage/graph.h"
+#include "controllers/garbage/garbage_graph.h"
 
 /* ---- The graph alone. ---- */
 

@@ -2,8 +2,8 @@
 /* What the cache of an informer costs: bytes of memory per byte of JSON, and time per object taken in, per change and per question.
  * Memory is what the allocator took from the system between an empty cache and a full one, divided by the JSON that is kept
  * (without managedFields), and by the JSON as it came. The aim: at most 1.5 per byte kept. */
-#include "control/cache.h"
 #include "control/frames.h"
+#include "control/informer_cache.h"
 
 #include <malloc.h>
 #include <stdio.h>

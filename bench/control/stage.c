@@ -10,7 +10,7 @@
 #include "control/control.h"
 #include "controllers/controllers.h"
 #include "controllers/root_ca.h"
-#include "up/own.h"
+#include "up/up_own.h"
 
 #include <dirent.h>
 #include <stdio.h>

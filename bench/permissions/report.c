@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "controllers/works/report.h"
+#include "controllers/works/works_report.h"
 #include "object/object.h"
 
 static str plural_of(void *ctx, str group, str version, str kind)

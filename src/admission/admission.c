@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "admission/admission.h"
 
-#include "admission/steps.h"
+#include "admission/admission_internal.h"
 #include "object/object.h"
 #include "object/status.h"
 

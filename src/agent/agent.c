@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   options ─► configuration ─► service ─► act: a client of this cluster, and the way to the hub (hub.h)
+ *   options ─► configuration ─► service ─► act: a client of this cluster, and the way to the hub (agent_hub.h)
  *                                            │ found
- *                                            └─► a client of the hub, and the duties on both (duties.h)
+ *                                            └─► a client of the hub, and the duties on both (agent_duties.h)
  */
 #include "agent/agent.h"
 
-#include "agent/duties.h"
-#include "agent/hub.h"
-#include "agent/options.h"
-#include "agent/rights.h"
+#include "agent/agent_duties.h"
+#include "agent/agent_hub.h"
+#include "agent/agent_options.h"
+#include "agent/agent_rights.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/term.h"

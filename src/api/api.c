@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "api/config.h"
+#include "api/api_config.h"
+#include "api/api_value.h"
 #include "api/crds.h"
 #include "api/discovery.h"
 #include "api/label_index.h"
@@ -16,7 +17,6 @@
 #include "api/seed.h"
 #include "api/server.h"
 #include "api/task.h"
-#include "api/value.h"
 #include "api/watch.h"
 #include "kinds/builtin.h"
 #include "kinds/strategy.h"

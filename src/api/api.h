@@ -7,7 +7,7 @@
  *   http_exchange ─► authenticate ─► parse ─► impersonate ─► authorise ─► turn ─┬─► read, watch ◄── store
  *                                                                               ├─► write ─► admission ─► store
  *                                                                               └─► discovery, reviews, health, …
- *   store event ─► kinds, roles, aggregates (config.c) ─► watches (watch.c);   then the answers of the writes leave */
+ *   store event ─► kinds, roles, aggregates (api_config.c) ─► watches (watch.c);   then the answers of the writes leave */
 #pragma once
 
 #include "base/clock.h"

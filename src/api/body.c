@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies of requests: which format they have, whether they are of the kind that the path speaks of. */
-#include "api/decode.h"
+#include "api/api_decode.h"
 
 #include "base/rune.h"
 #include "kinds/builtin.h"

@@ -9,7 +9,7 @@
  */
 #include "api/label_index.h"
 
-#include "api/value.h"
+#include "api/api_value.h"
 
 #include <assert.h>
 #include <stdlib.h>

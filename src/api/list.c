@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/list.h"
 
+#include "api/api_value.h"
 #include "api/label_index.h"
 #include "api/schemas.h"
-#include "api/value.h"
 #include "kinds/strategy.h"
 #include "json/yaml.h"
 

@@ -14,9 +14,9 @@
  * of Tables, for which the page is walked twice.) */
 #pragma once
 
+#include "api/api_view.h"
 #include "api/page.h"
 #include "api/read.h"
-#include "api/view.h"
 
 enum list_form { LIST_JSON, LIST_PRETTY, LIST_YAML };
 

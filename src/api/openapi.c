@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/openapi.h"
+#include "api/api_value.h"
 #include "api/discovery.h"
-#include "api/value.h"
 #include "kinds/builtin.h"
 #include "object/object.h"
 #include "openapi/openapi_render.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/read.h"
+#include "api/api_value.h"
+#include "api/api_view.h"
 #include "api/task.h"
-#include "api/value.h"
-#include "api/view.h"
 #include "api/watch.h"
 #include "object/field_error.h"
 #include "object/name.h"

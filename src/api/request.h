@@ -148,7 +148,7 @@ str api_date(struct arena *a, int64_t second);
 void api_forget(struct api_request *r);
 
 /* The body of a request as an object of the kind expected (JSON, YAML or protobuf by Content-Type): types checked, unknown
- * fields dropped and told as fieldValidation asks for, defaults filled in. False: the request was refused. See decode.h. */
+ * fields dropped and told as fieldValidation asks for, defaults filled in. False: the request was refused. See api_decode.h. */
 struct body {
     struct json object;
     bool was_protobuf;

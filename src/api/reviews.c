@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/reviews.h"
-#include "api/value.h"
+#include "api/api_value.h"
 #include "api/write_internal.h"
 #include "authn/authn_token.h"
 #include "authz/explain.h"

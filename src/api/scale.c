@@ -5,7 +5,7 @@
 #include "api/scale.h"
 
 #include "api/api_patch.h"
-#include "api/value.h"
+#include "api/api_value.h"
 #include "kinds/builtin.h"
 #include "object/meta.h"
 #include "object/object.h"

@@ -5,8 +5,8 @@
  *   by_name: "widgets.example.com" ──► crd: generation, versions ──► version: "v1", struct schema */
 #include "api/schemas.h"
 
+#include "api/api_value.h"
 #include "api/task.h"
-#include "api/value.h"
 #include "kinds/builtin.h"
 #include "object/object.h"
 

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "api/api_value.h"
 #include "api/loopback.h"
-#include "api/value.h"
 #include "authz/bootstrap.h"
 #include "kinds/builtin.h"
 #include "object/object.h"

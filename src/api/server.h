@@ -45,7 +45,7 @@ struct api {
     struct crds *crds;           /* crds.h */
     struct tasks *tasks;         /* task.h */
     struct seed *seed;           /* seed.h; NULL once the server is ready */
-    struct config_tables {       /* config.h */
+    struct config_tables {       /* api_config.h */
         uint32_t roles, role_bindings, cluster_roles, cluster_role_bindings, crds;
     } tables;
     struct write *crd_writes;   /* write_crd.c: writes of CRDs on their way to the store, or waiting for each other */

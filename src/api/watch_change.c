@@ -2,7 +2,7 @@
 /* What a change of the store is to those who watch, and the lines it is told in. */
 #include "api/watch_internal.h"
 
-#include "api/value.h"
+#include "api/api_value.h"
 #include "json/base64.h"
 
 /* ---- The two sides of a change. ---- */

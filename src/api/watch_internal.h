@@ -18,8 +18,8 @@
  * one to pass a change frees it. Texts are a cache: they are bounded, and made again from the log when one is missing. */
 #pragma once
 
+#include "api/api_view.h"
 #include "api/read.h"
-#include "api/view.h"
 #include "api/watch.h"
 
 enum watch_type { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_TYPES };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/api_value.h"
 #include "api/scale.h"
 #include "api/schemas.h"
-#include "api/value.h"
 #include "api/write_internal.h"
 #include "authz/escalation.h"
 #include "authz/validate.h"

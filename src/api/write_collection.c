@@ -3,9 +3,9 @@
  * the list of what was there; of a list that would take too much memory it is a Status, which clients know as well. */
 #include "api/write_internal.h"
 
+#include "api/api_value.h"
 #include "api/page.h"
 #include "api/read.h"
-#include "api/value.h"
 #include "object/object.h"
 
 #include <stdlib.h>

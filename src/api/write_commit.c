@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/api_value.h"
 #include "api/crds.h"
 #include "api/read.h"
-#include "api/value.h"
 #include "api/write_internal.h"
 #include "kinds/strategy.h"
 #include "object/conditions.h"

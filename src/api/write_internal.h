@@ -14,9 +14,9 @@
  * changed by then; the store finds out by revision, and submit by the revision of the definition of a custom kind. */
 #pragma once
 
-#include "api/decode.h"
+#include "api/api_decode.h"
+#include "api/api_view.h"
 #include "api/task.h"
-#include "api/view.h"
 #include "api/write.h"
 #include "object/meta.h"
 #include "object/status.h"

@@ -273,7 +273,7 @@ static void add_not_held(struct planning *p, struct rules access, struct buf *re
     }
 }
 
-/* Whether the install would wait for approval of its cluster-wide access, as controllers/installs/needs.h has it. */
+/* Whether the install would wait for approval of its cluster-wide access, as controllers/installs/installs_needs.h has it. */
 static void check_access(struct planning *p)
 {
     struct rules access = plan_cluster_access(&p->asked, &p->plan);

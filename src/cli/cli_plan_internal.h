@@ -13,7 +13,7 @@
 
 #include "cli/cli_access.h"
 #include "cli/package_source.h"
-#include "client/discovery.h"
+#include "client/client_discovery.h"
 #include "package/plan.h"
 #include "package/rival.h"
 

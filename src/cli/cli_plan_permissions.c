@@ -371,7 +371,7 @@ static bool add_everyone(void *ctx, const struct authz_grant *grant)
     return true;
 }
 
-/* As controllers/installs/foreign.c decides it: the account would get more than every authenticated account has. */
+/* As controllers/installs/installs_foreign.c decides it: the account would get more than every authenticated account has. */
 static bool is_refused(struct planning *p, const struct authz_grant *grant)
 {
     static const str groups[] = {S_INIT("system:authenticated"), S_INIT("system:serviceaccounts")};

@@ -8,7 +8,7 @@
 #include "authz/explain.h"
 #include "cli/cli_output.h"
 #include "cli/command.h"
-#include "client/discovery.h"
+#include "client/client_discovery.h"
 
 struct resource_named {
     str group, resource; /* "apps", "deployments" */

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "client/inside.h"
+#include "client/client_internal.h"
 
 /* One attempt. After client_stop it stays, silent, until its owner cancels it or the client is freed: owners need not know. */
 struct client_call {

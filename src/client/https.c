@@ -2,7 +2,7 @@
 #include "client/https.h"
 
 #include "client/header.h"
-#include "client/https_parts.h"
+#include "client/https_internal.h"
 #include "client/retry_after.h"
 
 #include <assert.h>

@@ -10,7 +10,7 @@
  * HTTP/2: one connection takes all calls, a second is opened when the first has no room left. HTTP/1.1: one call at a time each,
  * so there are as many as there are calls, within limits: watches never give theirs back.
  */
-#include "client/https_parts.h"
+#include "client/https_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Reads kubeconfig files. Tables say which fields there are; what they mean together is judged in kubeconfig_resolve.c. */
 #include "client/kubeconfig.h"
 
-#include "client/kubeconfig_parts.h"
+#include "client/kubeconfig_internal.h"
 #include "json/base64.h"
 #include "json/yaml.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a context to its server and user. Judged as client-go does, and in its words where it has some. */
-#include "client/kubeconfig_parts.h"
+#include "client/kubeconfig_internal.h"
 
 #include "base/rune.h"
 #include "client/header.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/client.h"
 
-#include "client/inside.h"
+#include "client/client_internal.h"
 
 /* What stands for itself in a path segment and in the value of a query (RFC 3986: unreserved, and ':' as names have it). */
 static bool is_plain(char c)

@@ -19,7 +19,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
-#include "client/inside.h"
+#include "client/client_internal.h"
 
 enum { ATTEMPTS = 10 };
 

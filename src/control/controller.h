@@ -6,7 +6,7 @@
 #pragma once
 
 #include "control/control.h"
-#include "control/metrics.h"
+#include "control/control_metrics.h"
 
 struct controller_host {
     const struct control_options *options; /* lives as long as the controller */

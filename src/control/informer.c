@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control/informer.h"
 
-#include "control/cache.h"
+#include "control/informer_cache.h"
 #include "control/order.h"
 #include "control/reflect.h"
 #include "object/object.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/reflect_inside.h"
+#include "control/reflect_internal.h"
 
 #include "base/log.h"
 #include "control/item.h"

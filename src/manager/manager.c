@@ -7,13 +7,13 @@
 #include "control/service.h"
 #include "controllers/aggregation/aggregation.h"
 #include "controllers/clusters/clusters.h"
-#include "controllers/clusters/role.h"
+#include "controllers/clusters/clusters_role.h"
 #include "controllers/controllers.h"
 #include "controllers/fleet_crds.h"
 #include "controllers/rbac.h"
 #include "controllers/root_ca.h"
 #include "controllers/sources.h"
-#include "manager/options.h"
+#include "manager/manager_options.h"
 #include "package/crds.h"
 
 #include <stdio.h>

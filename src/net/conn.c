@@ -12,7 +12,7 @@
 #include "net/conn.h"
 #include "base/arena.h"
 
-#include "net/conn_parts.h"
+#include "net/conn_internal.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

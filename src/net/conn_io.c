@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/conn_parts.h"
+#include "net/conn_internal.h"
 
 #include <assert.h>
 #include <errno.h>

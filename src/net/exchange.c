@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/exchange.h"
 
-#include "net/server.h"
+#include "net/http_server.h"
 
 #include <assert.h>
 #include <stdlib.h>

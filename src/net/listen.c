@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "net/server.h"
+#include "net/http_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/peer_account.h"
 
-#include "net/server.h"
+#include "net/http_server.h"
 
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/inside.h"
+#include "store/store_internal.h"
 
 #include <assert.h>
 #include <stdio.h>

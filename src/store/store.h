@@ -178,7 +178,7 @@ struct store_write {
     const struct store_guard *guards;
     size_t n_guards;
     bool
-        is_cleanup; /* part of a deletion, such as removing a finalizer: may use the first half of the reserve (room.c) */
+        is_cleanup; /* part of a deletion, such as removing a finalizer: may use the first half of the reserve (store_room.c) */
     void (*done)(void *ctx, const struct store_result *result); /* called once, by store_poll */
     void *ctx;
 };

@@ -37,9 +37,9 @@
  * The name may be left out. In requests <fill 1000> is a thousand letters. The clock stands at 2026-01-02T03:04:05Z unless
  * it is moved: --- clock SECONDS */
 #include "api/api.h"
+#include "api/api_value.h"
 #include "api/loopback.h"
 #include "api/server.h"
-#include "api/value.h"
 #include "authn/authn_token.h"
 #include "authn/pki_issue.h"
 #include "cases/case.h"

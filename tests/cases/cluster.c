@@ -15,10 +15,10 @@
 #include "controllers/controllers.h"
 #include "controllers/fleet_crds.h"
 #include "controllers/personas/personas.h"
-#include "controllers/personas/roles.h"
+#include "controllers/personas/personas_roles.h"
 #include "controllers/root_ca.h"
 #include "lib/scratch.h"
-#include "up/own.h"
+#include "up/up_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

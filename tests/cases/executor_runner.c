@@ -8,7 +8,7 @@
  *     --- read                            a ManifestWork: whom it names as executor
  *     --- expect                          "none", "NAMESPACE/NAME", and what is wrong with it
  */
-#include "controllers/works/executor.h"
+#include "controllers/works/works_executor.h"
 
 #include <pthread.h>
 #include <stdlib.h>

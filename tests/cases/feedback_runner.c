@@ -5,7 +5,7 @@
  * StatusFeedbackSynced says.
  */
 #include "cases/case.h"
-#include "controllers/works/feedback.h"
+#include "controllers/works/works_feedback.h"
 #include "json/yaml.h"
 
 static struct json read(struct case_file *c, const struct case_section *s)

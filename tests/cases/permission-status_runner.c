@@ -17,8 +17,8 @@
  *     --- expect status                 as YAML
  *     --- expect unchanged              "yes" if the permission has this status already */
 #include "cases/permission.h"
-#include "controllers/permissions/report.h"
-#include "controllers/permissions/resources.h"
+#include "controllers/permissions/permissions_report.h"
+#include "controllers/permissions/permissions_resources.h"
 #include "object/meta.h"
 #include "object/object.h"
 

@@ -18,7 +18,7 @@
 #pragma once
 
 #include "cases/case.h"
-#include "controllers/permissions/build.h"
+#include "controllers/permissions/permissions_build.h"
 #include "json/yaml.h"
 
 struct permission_case {

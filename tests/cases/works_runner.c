@@ -17,9 +17,9 @@
  *     --- expect status                 as YAML
  *     --- expect unchanged              "yes" if the work has this status already */
 #include "cases/case.h"
-#include "controllers/works/content.h"
-#include "controllers/works/manifest.h"
-#include "controllers/works/report.h"
+#include "controllers/works/works_content.h"
+#include "controllers/works/works_manifest.h"
+#include "controllers/works/works_report.h"
 #include "kinds/builtin.h"
 #include "object/object.h"
 #include "json/yaml.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllers/accounts/accounts.h"
 
-#include "controllers/accounts/inside.h"
+#include "controllers/accounts/accounts_internal.h"
 #include "object/name.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  *                └─ else: trouble ─────────────┘   └─────────┴─ failed: soon again
  *
  * The hub says by the Lease how often. What fails is said once, until it goes well again. */
-#include "controllers/accounts/inside.h"
+#include "controllers/accounts/accounts_internal.h"
 
 #include "object/object.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllers/clusters/clusters.h"
 
-#include "controllers/clusters/inside.h"
-#include "controllers/namespaces/kinds.h"
+#include "controllers/clusters/clusters_internal.h"
+#include "controllers/namespaces/namespaces_kinds.h"
 #include "object/object.h"
 
 #include <stdlib.h>

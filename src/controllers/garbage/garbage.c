@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "controllers/garbage/inside.h"
+#include "controllers/garbage/garbage_internal.h"
 
 #define PERIOD_NS (30 * NS_PER_S) /* of Kubernetes */
 #define SOON_NS (2 * NS_PER_S)    /* a server may take a moment until discovery tells of a new definition */

@@ -2,7 +2,7 @@
 /* From changes to keys, and the controller as a whole. */
 #include "controllers/installs/installs.h"
 
-#include "controllers/installs/inside.h"
+#include "controllers/installs/installs_internal.h"
 #include "object/object.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllers/permissions/permissions.h"
 
-#include "controllers/namespaces/kinds.h"
-#include "controllers/permissions/inside.h"
+#include "controllers/namespaces/namespaces_kinds.h"
+#include "controllers/permissions/permissions_internal.h"
 #include "object/fleet.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "control/applyset.h"
 #include "control/recorder.h"
 #include "controllers/aggregation/aggregation.h"
-#include "controllers/namespaces/kinds.h"
-#include "controllers/personas/roles.h"
+#include "controllers/namespaces/namespaces_kinds.h"
+#include "controllers/personas/personas_roles.h"
 #include "object/object.h"
 #include "package/dialect.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controllers/works/works.h"
 
-#include "controllers/works/inside.h"
-#include "controllers/works/roles.h"
+#include "controllers/works/works_internal.h"
+#include "controllers/works/works_roles.h"
 #include "object/fleet.h"
 #include "object/object.h"
 

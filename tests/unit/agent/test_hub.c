@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way to the hub: found when the join kubeconfig is there, told about when it is closed, and kept open by new tokens. */
-#include "agent/hub.h"
+#include "agent/agent_hub.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The join kubeconfig in a file and in a Secret: read, written back, and left alone when somebody else has replaced it. */
-#include "agent/hub_credential.h"
+#include "agent/agent_hub_credential.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

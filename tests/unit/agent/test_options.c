@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of reeve agent, and the environment behind it. */
-#include "agent/options.h"
+#include "agent/agent_options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

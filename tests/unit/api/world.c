@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
+#include "api/api_value.h"
 #include "api/discovery.h"
 #include "api/metrics.h"
 #include "api/openapi.h"
 #include "api/schemas.h"
-#include "api/value.h"
 #include "api/watch.h"
 #include "kinds/builtin.h"
 

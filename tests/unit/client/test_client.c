@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "client/inside.h"
+#include "client/client_internal.h"
 
 #include "world.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Discovery: documents of both forms, and servers that cannot tell everything. */
-#include "client/discovery.h"
+#include "client/client_discovery.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "client/inside.h"
+#include "client/client_internal.h"
 #include "object/object.h"
 #include "world.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache against the plainest thing that does the same: an array that is walked from end to end. */
-#include "control/cache.h"
+#include "control/informer_cache.h"
 
 #include "base/clock.h"
 #include "control/order.h"

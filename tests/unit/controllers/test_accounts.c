@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "agent_world.h"
-#include "controllers/accounts/token.h"
+#include "controllers/accounts/accounts_token.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
 #include "object/object.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "controllers/clusters/role.h"
+#include "controllers/clusters/clusters_role.h"
 #include "fleet_kinds.h"
 #include "object/conditions.h"
 #include "object/fleet.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a ManifestWork asks for in masses; the rest is in tests/cases/feedback. */
-#include "controllers/works/feedback.h"
+#include "controllers/works/works_feedback.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "controllers/garbage/absent.h"
-#include "controllers/garbage/patch.h"
+#include "controllers/garbage/garbage_absent.h"
+#include "controllers/garbage/garbage_patch.h"
 #include "object/object.h"
 #include "world.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph of owners: rules one by one, and random changes against a model that keeps objects in a list and reads all of them for
  * every question. */
-#include "controllers/garbage/graph.h"
+#include "controllers/garbage/garbage_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

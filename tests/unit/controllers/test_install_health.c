@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ready means ready: what the status of a Deployment says about the health of an install. */
-#include "controllers/installs/status.h"
+#include "controllers/installs/installs_status.h"
 
 #include "json/json.h"
 

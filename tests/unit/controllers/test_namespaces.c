@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pure parts of the controller of namespaces. Texts are those that a kube-controller-manager 1.32 wrote into the namespaces of
  * a real server. */
-#include "controllers/namespaces/pass.h"
-#include "controllers/namespaces/publication.h"
-#include "controllers/namespaces/refusal.h"
+#include "controllers/namespaces/namespaces_pass.h"
+#include "controllers/namespaces/namespaces_publication.h"
+#include "controllers/namespaces/namespaces_refusal.h"
 #include "controllers/root_ca.h"
 #include "object/kind.h"
 

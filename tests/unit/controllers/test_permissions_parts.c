@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the manifests of a ClusterPermission are distributed over works: nothing is lost, no work is too large, few of them move. */
-#include "controllers/permissions/build.h"
+#include "controllers/permissions/permissions_build.h"
 
 #include "base/clock.h"
 #include "object/fleet.h"

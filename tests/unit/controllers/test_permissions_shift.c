@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two pure parts of the controller of ClusterPermissions: how works become others without a grant being away (shift.h), and how a
  * visit's own writes are told from what others do (echo.h). */
-#include "controllers/permissions/echo.h"
-#include "controllers/permissions/shift.h"
+#include "controllers/permissions/permissions_own_writes.h"
+#include "controllers/permissions/permissions_shift.h"
 
 #include "object/conditions.h"
 #include "object/fleet.h"

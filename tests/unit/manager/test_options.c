@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of reeve manager: the choice of controllers, times that leave room for each other. */
-#include "manager/options.h"
+#include "manager/manager_options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

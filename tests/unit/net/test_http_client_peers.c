@@ -2,7 +2,7 @@
 /* The client against servers that do what ours never would; what they say is written byte by byte. */
 #include "testclient.h"
 
-#include "net/client.h"
+#include "net/http_client_internal.h"
 #include "peer.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,7 @@
 #include "audit.h"
 
 #include "base/arena.h"
-#include "store/record.h"
+#include "store/store_record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The directory and what may be wrong with it: taken, foreign, newer, cut, damaged. */
 #include "harness.h"
 
-#include "store/record.h"
+#include "store/store_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
