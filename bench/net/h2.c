@@ -3,7 +3,7 @@
  * process of its own and tells its CPU time and its heap when asked (/cpu, /heap), so the client is not in the figures. */
 #include "net/http_client.h"
 
-#include "../../tests/unit/net/keys.h"
+#include "lib/keys.h"
 
 #include <malloc.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
  * says where one measurement ends and the next begins by asking for /mark. */
 #include "net/http.h"
 
-#include "../../tests/unit/net/keys.h"
+#include "lib/keys.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load.h"
 
-#include "audit.h"
+#include "lib/store_audit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A disk that fails at the worst moments, and then works again: the store goes on without a restart. */
 #include "disk.h"
-#include "harness.h"
+#include "lib/store_harness.h"
 
-#include "audit.h"
+#include "lib/store_audit.h"
 
 #include <errno.h>
 #include <setjmp.h>

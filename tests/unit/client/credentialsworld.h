@@ -15,9 +15,9 @@
 
 #include "lib/scratch.h"
 
-#include "../net/keys.h"
 #include "base/arena.h"
 #include "client/credentials.h"
+#include "lib/keys.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define START_S INT64_C(1800000000) /* 2027-01-15T08:00:00Z */

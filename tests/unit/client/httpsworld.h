@@ -6,10 +6,10 @@
  * Errors: a test that cannot be set up fails. */
 #pragma once
 
-#include "../net/testserver.h"
+#include "lib/testserver.h"
 
-#include "../net/keys.h"
 #include "client/https.h"
+#include "lib/keys.h"
 
 struct fake_credentials {
     struct tls_context *tls;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTPS transport with real credentials, in files that change under it. */
-#include "../net/testserver.h"
+#include "lib/testserver.h"
 
-#include "../net/keys.h"
 #include "client/https.h"
+#include "lib/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * Errors: a test that waits for what never happens fails. */
 #pragma once
 
-#include "testserver.h"
+#include "lib/testserver.h"
 
 enum { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION };
 enum { END_STREAM = 1, ACK = 1, END_HEADERS = 4 };

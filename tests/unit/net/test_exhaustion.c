@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a peer can make the server hold, before and after it is known who it is. */
-#include "keys.h"
+#include "lib/keys.h"
 #include "peer.h"
 
 #include <openssl/ssl.h>

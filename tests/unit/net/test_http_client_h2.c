@@ -2,7 +2,7 @@
 /* The client: many calls at once, TLS, and servers that are not ours. */
 #include "testclient.h"
 
-#include "keys.h"
+#include "lib/keys.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * Errors: a test that cannot be set up fails. */
 #pragma once
 
-#include "testserver.h"
+#include "lib/testserver.h"
 
 #include "net/http_client.h"
 

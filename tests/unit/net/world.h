@@ -14,7 +14,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "keys.h"
+#include "lib/keys.h"
 #include "net/http.h"
 
 #include <openssl/ssl.h>

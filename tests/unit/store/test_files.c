@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The directory and what may be wrong with it: taken, foreign, newer, cut, damaged. */
-#include "harness.h"
+#include "lib/store_harness.h"
 
 #include "store/store_record.h"
 

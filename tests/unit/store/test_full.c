@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No room: on the disk (here: a limit on the size of files) or in the map. Nothing is half-written, reading goes on, and
  * writing too once there is room. */
-#include "harness.h"
+#include "lib/store_harness.h"
 
-#include "audit.h"
+#include "lib/store_audit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The past: states of old revisions, walks over keys and over the log, and what is given up after a while. */
-#include "harness.h"
+#include "lib/store_harness.h"
 
-#include "audit.h"
+#include "lib/store_audit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,9 +3,9 @@
  * (right and wrong expectations, several changes, guards, several writes in one batch), time that passes, restarts; what
  * can be asked must be answered as the model answers it, and what cannot must be older than what is kept. A failure prints
  * the seed; "test_store_model SEED…" runs these alone. */
-#include "harness.h"
+#include "lib/store_harness.h"
 
-#include "audit.h"
+#include "lib/store_audit.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

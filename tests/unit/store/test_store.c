@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening, reading the present, writing and its results. */
-#include "harness.h"
+#include "lib/store_harness.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop and the writer at work at the same time: many writes in flight, reading and walking meanwhile, compaction,
  * closing with writes in flight. The thread sanitizer watches this program too (tools/test). */
-#include "harness.h"
+#include "lib/store_harness.h"
 
-#include "audit.h"
+#include "lib/store_audit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

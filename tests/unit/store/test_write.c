@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes that share a batch, writes of several changes, guards, the order in which things are told, the queue. */
-#include "harness.h"
+#include "lib/store_harness.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

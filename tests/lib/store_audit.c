@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "audit.h"
+#include "lib/store_audit.h"
 
 #include "base/arena.h"
 #include "store/store_record.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "keys.h"
+#include "lib/keys.h"
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>

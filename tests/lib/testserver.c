@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "testserver.h"
+#include "lib/testserver.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
+#include "lib/store_harness.h"
 
 #include <fcntl.h>
 #include <poll.h>
