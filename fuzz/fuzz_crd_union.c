@@ -60,7 +60,8 @@ static bool admit(struct arena *a, const struct json *crd, struct json *object)
     int rc = schema_compile(first_schema(crd), &s, &err);
     assert(rc == 0);
     (void)rc;
-    bool ok = schema_admit(s, a, object, &args, &errs);
+    schema_prune(schema_root(s), object, &args);
+    bool ok = schema_default(schema_root(s), a, object) && schema_validate(schema_root(s), (str){0}, object, &errs);
     vec_each(&errs.list, e) assert(!ok || e->detail.n);
     schema_free(s);
     return ok;

@@ -152,8 +152,14 @@ static void check_custom(struct report *r, const struct kind *kind, struct json 
     struct schema_unknown unknown = {.arena = a};
     struct schema_prune_args prune = {.is_resource = true, .unknown = &unknown};
     struct schema *schema = map_get(&r->check->schemas, schema_key(a, object_api_version(object), object_kind(object)));
-    if (schema)
-        (void)schema_admit(schema, a, object, &prune, &errs);
+    if (schema) {
+        schema_prune(schema_root(schema), object, &prune);
+        if (schema_default(schema_root(schema), a, object))
+            (void)schema_validate(schema_root(schema), (str){0}, object, &errs);
+        else
+            field_error_add(&errs, FIELD_INVALID, S("<nil>"), S("\"object\""), "defaults would add more than %d bytes",
+                            SCHEMA_MAX_DEFAULTS);
+    }
     for (size_t i = 0; i < unknown.paths.n; i++)
         tell(r, str_fmt(a, "unknown field \"%.*s\"", STR(unknown.paths.p[i])));
     meta_validate(&errs, kind, object);

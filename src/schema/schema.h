@@ -7,8 +7,7 @@
  *          schema_free need the schema for themselves.
  * Errors: ERR_INVALID with the path of the keyword that makes no sense; objects that break the rules get field errors.
  *
- *   openAPIV3Schema (JSON) ── schema_compile ──► struct schema ──┬─► schema_admit     prune + default + validate, one walk
- *                                                                ├─► schema_prune, schema_default, schema_validate
+ *   openAPIV3Schema (JSON) ── schema_compile ──► struct schema ──┬─► schema_prune, schema_default, schema_validate
  *                                                                └─► schema_root, schema_property, …   (apply)
  *
  * Whether a schema is a good one (structural, complete, defaults that fit) is asked with crd.h before it is compiled here. */
@@ -112,7 +111,3 @@ bool schema_default(schema_node node, struct arena *a, struct json *v);
 /* True when v fits. Otherwise all reasons are added to errs, their fields below base ("" for a whole object, "status"
  * for the status subresource), or only false is answered when errs is NULL. */
 bool schema_validate(schema_node node, str base, const struct json *v, struct field_errors *errs);
-
-/* All three on a whole object, in the order of the API server and in one walk. */
-bool schema_admit(const struct schema *s, struct arena *a, struct json *object, const struct schema_prune_args *args,
-                  struct field_errors *errs);

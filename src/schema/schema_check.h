@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the single steps of validation, shared by the walks of schema_validate.c and schema_admit.c. Only for schema_*.c.
+/* What: the single steps of validation, Only for schema_*.c.
  * Owns: nothing.
  * Threads: one validation, one thread.
  * Errors: every step answers false on failure and, when somebody wants to know, adds the reasons to errs. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the steps of defaulting, shared with the combined walk. Only for schema_*.c.
+/* What: the steps of defaulting, Only for schema_*.c.
  * Owns: nothing; defaults are built in the arena given.
  * Threads: one walk, one thread.
  * Errors: past SCHEMA_MAX_DEFAULTS nothing is filled in any more; the caller looks at bytes. */

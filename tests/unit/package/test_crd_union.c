@@ -186,6 +186,14 @@ static bool keeps(const struct json *now, const struct json *v)
     return true;
 }
 
+/* Whether the object can be stored under the schema; then it is in the form in which it is. */
+static bool admit(struct arena *a, const struct schema *s, struct json *object)
+{
+    struct schema_prune_args args = {.is_resource = true, .object_meta = &shape_object_meta};
+    schema_prune(schema_root(s), object, &args);
+    return schema_default(schema_root(s), a, object) && schema_validate(schema_root(s), (str){0}, object, NULL);
+}
+
 /* How many values were stored under one of them, and are as good under the union. */
 static size_t check_wide(struct round *r, uint64_t seed, const struct outcome *all)
 {
@@ -195,16 +203,14 @@ static size_t check_wide(struct round *r, uint64_t seed, const struct outcome *a
     for (size_t i = 0; i < SIDES; i++) {
         struct schema *narrow = compile(r->sources[i].crd);
         for (size_t k = 0; k < VALUES; k++) {
-            struct field_errors errs = {.arena = &r->arena};
             struct json v = object_with(&r->arena, random_value(&r->dice, spec_schema(r->sources[i].crd), 3));
-            if (!schema_admit(narrow, &r->arena, &v, &args, &errs))
+            if (!admit(&r->arena, narrow, &v))
                 continue;
             struct json again = json_dup(&r->arena, &v), pruned = json_dup(&r->arena, &v);
-            errs = (struct field_errors){.arena = &r->arena};
             schema_prune(schema_root(wide), &pruned, &args);
             if (!json_equal(&pruned, &v))
                 fail_with(r, seed, "the union prunes what one of them keeps");
-            if (!schema_admit(wide, &r->arena, &again, &args, &errs))
+            if (!admit(&r->arena, wide, &again))
                 fail_with(r, seed, "the union refuses what one of them accepts");
             if (!keeps(&again, &v))
                 fail_with(r, seed, "the union changes what was stored");
