@@ -12,7 +12,7 @@
  * leaves its manager nothing.
  */
 #include "kinds/builtin.h"
-#include "patch/apply_parts.h"
+#include "patch/apply_internal.h"
 #include "patch/json_patch.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
 #include "authn/authn_token.h"
 #include "authz/explain.h"
 #include "kinds/builtin.h"
-#include "kinds/canonical.h"
+#include "kinds/strict.h"
 #include "object/conditions.h"
 #include "object/fleet.h"
 #include "object/name.h"

@@ -6,8 +6,8 @@
 #include "authz/escalation.h"
 #include "authz/validate.h"
 #include "kinds/builtin.h"
-#include "kinds/canonical.h"
 #include "kinds/strategy.h"
+#include "kinds/strict.h"
 #include "object/object.h"
 #include "patch/apply.h"
 

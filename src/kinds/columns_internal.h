@@ -72,7 +72,7 @@ extern const struct columns columns_storage_classes;
 
 #define COLUMNS(id, list) const struct columns id = {list, COUNT(list)}
 
-/* What a title of built-in kinds means, or NULL (columns_text.c). */
+/* What a title of built-in kinds means, or NULL. */
 const char *column_description(const char *title);
 
 /* Cells and pieces of cells that several kinds share. */

@@ -1,8 +1,211 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of kinds that make pods. */
 #include "base/clock.h"
+#include "base/map.h"
 #include "kinds/columns_internal.h"
+#include "kinds/strategy_internal.h"
 #include "object/kind.h"
+
+/* core/v1 Pod: what a pod is doing, summed up over its containers. */
+
+struct summary {
+    int64_t n_ready, total, restarts;
+    str last_restart; /* RFC 3339 in UTC, so that texts compare as times do */
+    str reason;
+};
+
+static void note_restarts(const struct json *status, int64_t *restarts, str *last)
+{
+    str finished = column_text(status, "lastState.terminated.finishedAt");
+    *restarts += column_int(status, "restartCount");
+    if (str_cmp(finished, *last) > 0)
+        *last = finished;
+}
+
+/* "Error", or "Signal:9", or "ExitCode:1". */
+static str termination(struct arena *a, const struct json *terminated)
+{
+    str reason = json_get_text(terminated, S("reason"));
+    long long number = column_int(terminated, "signal");
+    if (reason.n)
+        return reason;
+    return number ? str_fmt(a, "Signal:%lld", number)
+                  : str_fmt(a, "ExitCode:%lld", (long long)column_int(terminated, "exitCode"));
+}
+
+static bool is_sidecar(const struct json *container)
+{
+    return str_eq(json_get_text(container, S("restartPolicy")), S("Always"));
+}
+
+/* Init containers by name; of those with the same name the last one counts. */
+static void index_init_containers(struct map *by_name, const struct json *pod)
+{
+    json_each_item(json_dig(pod, "spec.initContainers"), c)
+    {
+        map_set(by_name, json_get_text(c, S("name")), (void *)c);
+    }
+}
+
+/* Walks the init containers up to the first that is not done; true when there is one. Those that are restarted always
+ * run beside the others: their restarts also go to *side. */
+static bool init_walk(struct arena *a, const struct json *pod, const struct map *by_name, struct summary *s,
+                      struct summary *side)
+{
+    const struct json *list = json_dig(pod, "status.initContainerStatuses");
+    json_each_item(list, c)
+    {
+        bool sidecar = is_sidecar(map_get(by_name, json_get_text(c, S("name"))));
+        const struct json *terminated = json_dig(c, "state.terminated");
+        str waiting = column_text(c, "state.waiting.reason");
+        note_restarts(c, &s->restarts, &s->last_restart);
+        if (sidecar)
+            note_restarts(c, &side->restarts, &side->last_restart);
+        if (json_is_obj(terminated) && column_int(terminated, "exitCode") == 0)
+            continue;
+        if (sidecar && json_true(json_get(c, S("started")))) {
+            s->n_ready += json_true(json_get(c, S("ready")));
+            continue;
+        }
+        if (json_is_obj(terminated))
+            s->reason = str_fmt(a, "Init:%.*s", STR(termination(a, terminated)));
+        else if (waiting.n && !str_eq(waiting, S("PodInitializing")))
+            s->reason = str_fmt(a, "Init:%.*s", STR(waiting));
+        else
+            s->reason =
+                str_fmt(a, "Init:%zu/%zu", (size_t)(c - list->items), json_len(json_dig(pod, "spec.initContainers")));
+        return true;
+    }
+    return false;
+}
+
+static bool initializing(struct arena *a, const struct json *pod, struct summary *s, struct summary *side)
+{
+    struct map by_name = {0};
+    index_init_containers(&by_name, pod);
+    bool yes = init_walk(a, pod, &by_name, s, side);
+    map_done(&by_name);
+    return yes;
+}
+
+/* The containers proper, the last one first, so that the first has the last word. */
+static void running(struct arena *a, const struct json *pod, struct summary *s)
+{
+    const struct json *list = json_dig(pod, "status.containerStatuses");
+    bool any_running = false;
+    for (size_t i = json_is_arr(list) ? list->n : 0; i-- > 0;) {
+        const struct json *c = &list->items[i], *terminated = json_dig(c, "state.terminated");
+        str waiting = column_text(c, "state.waiting.reason");
+        note_restarts(c, &s->restarts, &s->last_restart);
+        if (waiting.n) {
+            s->reason = waiting;
+        } else if (json_is_obj(terminated)) {
+            s->reason = termination(a, terminated);
+        } else if (json_true(json_get(c, S("ready"))) && json_is_obj(json_dig(c, "state.running"))) {
+            any_running = true;
+            s->n_ready++;
+        }
+    }
+    if (str_eq(s->reason, S("Completed")) && any_running)
+        s->reason =
+            column_condition_is_true(json_dig(pod, "status.conditions"), S("Ready")) ? S("Running") : S("NotReady");
+}
+
+static struct summary summarize(struct arena *a, const struct json *pod)
+{
+    const struct json *conditions = json_dig(pod, "status.conditions");
+    str phase = column_text(pod, "status.phase"), why = column_text(pod, "status.reason");
+    struct summary s = {.reason = why.n ? why : phase}, side = {0};
+    s.total = (int64_t)json_len(json_dig(pod, "spec.containers"));
+    json_each_item(json_dig(pod, "spec.initContainers"), c)
+    {
+        s.total += is_sidecar(c);
+    }
+    json_each_item(conditions, c)
+    {
+        if (str_eq(json_get_text(c, S("type")), S("PodScheduled")) &&
+            str_eq(json_get_text(c, S("reason")), S("SchedulingGated")))
+            s.reason = S("SchedulingGated");
+    }
+    if (!initializing(a, pod, &s, &side) || column_condition_is_true(conditions, S("Initialized"))) {
+        s.restarts = side.restarts;
+        s.last_restart = side.last_restart;
+        running(a, pod, &s);
+    }
+    if (column_text(pod, "metadata.deletionTimestamp").n) {
+        if (str_eq(why, S("NodeLost")))
+            s.reason = S("Unknown");
+        else if (!str_eq(phase, S("Succeeded")) && !str_eq(phase, S("Failed")))
+            s.reason = S("Terminating");
+    }
+    return s;
+}
+
+static struct json pod_ready(struct arena *a, const struct json *pod, int64_t now)
+{
+    (void)now;
+    struct summary s = summarize(a, pod);
+    return json_str(str_fmt(a, "%lld/%lld", (long long)s.n_ready, (long long)s.total));
+}
+
+static struct json status(struct arena *a, const struct json *pod, int64_t now)
+{
+    (void)now;
+    return json_str(summarize(a, pod).reason);
+}
+
+static struct json restarts(struct arena *a, const struct json *pod, int64_t now)
+{
+    struct summary s = summarize(a, pod);
+    if (s.restarts == 0 || s.last_restart.n == 0)
+        return json_str(str_fmt(a, "%lld", (long long)s.restarts));
+    return json_str(str_fmt(a, "%lld (%.*s ago)", (long long)s.restarts, STR(column_age(a, s.last_restart, now))));
+}
+
+static struct json pod_ip(struct arena *a, const struct json *pod, int64_t now)
+{
+    (void)a;
+    (void)now;
+    const struct json *ips = json_dig(pod, "status.podIPs");
+    str ip = json_is_arr(ips) && ips->n ? json_get_text(&ips->items[0], S("ip")) : (str){0};
+    return json_str(ip.n ? ip : S("<none>"));
+}
+
+static struct json readiness_gates(struct arena *a, const struct json *pod, int64_t now)
+{
+    (void)now;
+    const struct json *gates = json_dig(pod, "spec.readinessGates");
+    struct map status_of = {0};
+    size_t open = 0;
+    if (json_len(gates) == 0)
+        return json_str(S("<none>"));
+    json_each_item(json_dig(pod, "status.conditions"), c)
+    {
+        if (!map_get(&status_of, json_get_text(c, S("type")))) /* the first one counts */
+            map_set(&status_of, json_get_text(c, S("type")), (void *)c);
+    }
+    json_each_item(gates, g)
+    {
+        const struct json *c = map_get(&status_of, json_get_text(g, S("conditionType")));
+        open += str_eq(json_get_text(c, S("status")), S("True"));
+    }
+    map_done(&status_of);
+    return json_str(str_fmt(a, "%zu/%zu", open, json_len(gates)));
+}
+
+static const struct column pods[] = {
+    NAME_COLUMN,
+    CELL_COLUMN("Ready", pod_ready),
+    CELL_COLUMN("Status", status),
+    CELL_COLUMN("Restarts", restarts),
+    AGE_COLUMN,
+    WIDE_CELL_COLUMN("IP", pod_ip),
+    WIDE_FIELD_COLUMN("Node", "spec.nodeName", "<none>"),
+    WIDE_FIELD_COLUMN("Nominated Node", "status.nominatedNodeName", "<none>"),
+    WIDE_CELL_COLUMN("Readiness Gates", readiness_gates),
+};
+COLUMNS(columns_pods, pods);
+
+/* Columns of kinds that make pods. */
 
 static struct json deployment_selector(struct arena *a, const struct json *obj, int64_t now)
 {
@@ -304,3 +507,157 @@ static const struct column cron_jobs[] = {
     WIDE_CELL_COLUMN("Selector", cron_selector),
 };
 COLUMNS(columns_cron_jobs, cron_jobs);
+
+/* How many pods there may be: columns of HorizontalPodAutoscaler and PodDisruptionBudget. */
+
+enum { SHOWN = 2 }; /* of the targets; then "+ 4 more..." */
+
+/* ---- Autoscalers. ---- */
+
+static struct json reference(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)now;
+    return json_str(str_fmt(a, "%.*s/%.*s", STR(column_text(obj, "spec.scaleTargetRef.kind")),
+                            STR(column_text(obj, "spec.scaleTargetRef.name"))));
+}
+
+/* An amount or a percentage; what stands for none. */
+static str amount(struct arena *a, const struct json *values, const char *member, const char *none)
+{
+    int64_t percent;
+    const struct json *v = json_get(values, str_of(member));
+    if (json_to_int(v, &percent))
+        return str_fmt(a, "%lld%%", (long long)percent);
+    return json_is_str(v) ? json_text(v) : str_of(none);
+}
+
+/* One metric. A value that is missing where others are told is <nil>: "<unknown>/500m (avg)", "cpu: 60%/80%". */
+static str target(struct arena *a, const struct json *metric, const struct json *current)
+{
+    static const char *const sources[][2] = {{"External", "external"},
+                                             {"Pods", "pods"},
+                                             {"Object", "object"},
+                                             {"Resource", "resource"},
+                                             {"ContainerResource", "containerResource"}};
+    str type = json_get_text(metric, S("type"));
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        if (!str_eq(type, str_of(sources[i][0])))
+            continue;
+        str source = str_of(sources[i][1]), name = json_text(json_get(json_get(metric, source), S("name")));
+        const struct json *want = json_get(json_get(metric, source), S("target"));
+        const struct json *is = json_get(json_get(current, source), S("current"));
+        bool is_named = i >= 3, is_average = json_is_str(json_get(want, S("averageValue")));
+        const char *member = is_average || i == 1 ? "averageValue" : is_named ? "averageUtilization" : "value";
+        bool is_unknown = !json_is_obj(is) || (is_average ? !is_named && i != 1 : is_named);
+        str l = amount(a, is, member, is_unknown ? "<unknown>" : "<nil>"),
+            r = amount(a, want, member, is_named ? "<auto>" : "<nil>");
+        if (is_named)
+            return str_fmt(a, "%.*s: %.*s/%.*s", STR(name), STR(l), STR(r));
+        return str_fmt(a, "%.*s/%.*s%s", STR(l), STR(r), is_average && i != 1 ? " (avg)" : "");
+    }
+    return S("<unknown type>");
+}
+
+static struct json targets(struct arena *a, const struct json *obj, int64_t now)
+{
+    const struct json *metrics = json_dig(obj, "spec.metrics"), *current = json_dig(obj, "status.currentMetrics");
+    struct buf b = {.arena = a};
+    (void)now;
+    if (json_len(metrics) == 0)
+        return json_str(S("<none>"));
+    for (size_t i = 0; i < json_len(metrics) && i < SHOWN; i++)
+        column_join(&b, target(a, &metrics->items[i], i < json_len(current) ? &current->items[i] : NULL), ", ");
+    if (json_len(metrics) > SHOWN)
+        buf_fmt(&b, " + %zu more...", json_len(metrics) - SHOWN);
+    return json_str(buf_str(&b));
+}
+
+/* v1 has most of them in annotations. */
+static struct json targets_v1(struct arena *a, const struct json *obj, int64_t now)
+{
+    struct json v2 = json_dup(a, obj);
+    autoscaler_to_v2(a, &v2);
+    return targets(a, &v2, now);
+}
+
+static struct json min_pods(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)now;
+    if (!json_is_num(json_dig(obj, "spec.minReplicas")))
+        return json_str(S("<unset>"));
+    return json_str(str_fmt(a, "%lld", (long long)column_int(obj, "spec.minReplicas")));
+}
+
+static struct json max_pods(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)a;
+    (void)now;
+    return json_int(column_int(obj, "spec.maxReplicas"));
+}
+
+static struct json current_replicas(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)a;
+    (void)now;
+    return json_int(column_int(obj, "status.currentReplicas"));
+}
+
+static const struct column horizontal_pod_autoscalers[] = {
+    NAME_COLUMN,
+    CELL_COLUMN("Reference", reference),
+    CELL_COLUMN("Targets", targets),
+    CELL_COLUMN("MinPods", min_pods),
+    CELL_COLUMN("MaxPods", max_pods),
+    CELL_COLUMN("Replicas", current_replicas),
+    AGE_COLUMN,
+};
+COLUMNS(columns_horizontal_pod_autoscalers, horizontal_pod_autoscalers);
+
+static const struct column horizontal_pod_autoscalers_v1[] = {
+    NAME_COLUMN,
+    CELL_COLUMN("Reference", reference),
+    CELL_COLUMN("Targets", targets_v1),
+    CELL_COLUMN("MinPods", min_pods),
+    CELL_COLUMN("MaxPods", max_pods),
+    CELL_COLUMN("Replicas", current_replicas),
+    AGE_COLUMN,
+};
+COLUMNS(columns_horizontal_pod_autoscalers_v1, horizontal_pod_autoscalers_v1);
+
+/* ---- Disruption budgets. ---- */
+
+static struct json share(struct arena *a, const struct json *v)
+{
+    int64_t n;
+    if (json_to_int(v, &n))
+        return json_str(str_fmt(a, "%lld", (long long)n));
+    return json_str(json_is_str(v) ? json_text(v) : S("N/A"));
+}
+
+static struct json min_available(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)now;
+    return share(a, json_dig(obj, "spec.minAvailable"));
+}
+
+static struct json max_unavailable(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)now;
+    return share(a, json_dig(obj, "spec.maxUnavailable"));
+}
+
+static struct json allowed(struct arena *a, const struct json *obj, int64_t now)
+{
+    (void)a;
+    (void)now;
+    return json_int(column_int(obj, "status.disruptionsAllowed"));
+}
+
+static const struct column pod_disruption_budgets[] = {
+    NAME_COLUMN,
+    CELL_COLUMN("Min Available", min_available),
+    CELL_COLUMN("Max Unavailable", max_unavailable),
+    INTEGER_COLUMN("Allowed Disruptions", allowed),
+    AGE_COLUMN,
+};
+COLUMNS(columns_pod_disruption_budgets, pod_disruption_budgets);

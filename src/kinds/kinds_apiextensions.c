@@ -3,7 +3,6 @@
 #define SHAPE_PACKAGE "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 
 #include "kinds/kinds_internal.h"
-#include "kinds/rows.h"
 #include "kinds/shapes.h"
 
 static const struct shape_field custom_resource_definition_names_fields[] = {

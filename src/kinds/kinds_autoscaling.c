@@ -5,7 +5,6 @@
 
 #include "kinds/columns_internal.h"
 #include "kinds/kinds_internal.h"
-#include "kinds/rows.h"
 #include "kinds/shapes.h"
 
 /* ---- Scale. ---- */

@@ -4,7 +4,6 @@
 
 #include "kinds/columns_internal.h"
 #include "kinds/kinds_internal.h"
-#include "kinds/rows.h"
 #include "kinds/shapes.h"
 
 static const struct shape_field cross_version_object_reference_fields[] = {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kinds/strategy.h"
 
-#include "kinds/autoscaler.h"
 #include "kinds/builtin.h"
-#include "kinds/canonical.h"
-#include "kinds/strategy_check.h"
 #include "kinds/strategy_internal.h"
+#include "kinds/strict.h"
 #include "object/meta.h"
 #include "object/object.h"
 #include "schema/crd.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kinds/strategy_check.h"
+#include "kinds/strategy_internal.h"
 
 #include "object/selector.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: decoding of built-in kinds as the typed structs of Kubernetes do it: wrong types are errors, unknown fields are
- *       noted and dropped, null is unset, times and bytes get their one form.
- * Owns: nothing; texts live in the arena given.
+/* What: built-in kinds as the typed Go structs of Kubernetes read and print them. Reading: wrong types are errors, unknown
+ *       fields are noted and dropped, null is unset, times and bytes are normalized. Printing: the canonical form.
+ * Owns: nothing; texts and new parts of a tree live in the arena given.
  * Threads: pure functions.
- * Errors: ERR_BAD_REQUEST with Go's words: "json: cannot unmarshal number into Go struct field ConfigMap.data of type
- *         string". A number that should be an integer is told in its shortest form, not as it was written. */
+ * Errors: ERR_BAD_REQUEST with Go's text: "json: cannot unmarshal number into Go struct field ConfigMap.data of type
+ *         string". A number that should be an integer is quoted in its shortest form, not as it was written. */
 #pragma once
 
 #include "json/json.h"
@@ -12,7 +12,7 @@
 
 enum { STRICT_MAX_NOTES = 100 };
 
-/* What a strict client wants to hear though decoding went well, in document order; at most STRICT_MAX_NOTES:
+/* Warnings of a successful decoding for strict clients, in document order; at most STRICT_MAX_NOTES:
  * unknown field "metadata.nmae", duplicate field "data.a". */
 struct strict_notes {
     VEC(str) list;
@@ -29,3 +29,22 @@ void strict_note_unknown(struct arena *a, struct strict_notes *notes, str path);
 void strict_note_duplicate(struct arena *a, struct strict_notes *notes, str path);
 /* strict decoding error: unknown field "metadata.nmae", duplicate field "data.a" */
 void strict_notes_format(struct buf *b, const struct strict_notes *notes);
+
+/* ---- The canonical form: what Go's structs print after reading the same object. ----
+ *
+ * Empty optional fields are omitted, required fields are present, quantities are normalized, fields are in the order of the
+ * documentation, keys of maps in byte order. Values of another type than their shape are left unchanged; strict_decode
+ * rejects them.
+ *
+ *     labels: {}                        omitted, like "", 0, false and [] of fields that are not pointers
+ *     template: {metadata: {}}          template: {metadata: {creationTimestamp: null}, spec: {containers: null}}
+ *     limits: {memory: 0.5Gi}           limits: {memory: 512Mi} */
+
+enum {
+    /* Required lists and maps stay [] and {}. Without it they become null, as for kinds that Kubernetes stores as protobuf,
+     * which has no empty lists. */
+    CANONICAL_KEEP_EMPTY = 1,
+};
+
+/* In place. */
+void canonical_form(struct arena *a, const struct shape *shape, struct json *object, unsigned flags);

@@ -79,7 +79,7 @@ struct meta_warnings {
 void meta_warn_finalizers(struct meta_warnings *warnings, const struct kind *kind, const struct json *object,
                           const struct json *current);
 
-/* ---- Owners (owners.c). ---- */
+/* ---- Owners. ---- */
 
 void meta_validate_owners(struct field_errors *errs, str field, const struct json *owners);
 /* In place: drops references that stand there twice, with a warning. */
@@ -90,7 +90,7 @@ bool meta_is_owned_by(const struct json *object, str uid);
 /* A reference to owner, as a dependent holds it. */
 struct json meta_owner_reference(struct arena *a, const struct json *owner, bool controller, bool block_deletion);
 
-/* ---- Deleting (deletion.c). ---- */
+/* ---- Deleting. ---- */
 
 /* options is a DeleteOptions tree; NULL: none. */
 void meta_validate_delete_options(struct field_errors *errs, const struct json *options);

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "object/selector_build.h"
+#include "object/selector.h"
 
+#include "base/vec.h"
 #include "object/name.h"
 
 #include <stdlib.h>
+
+struct selector_values {
+    str *p;
+    size_t n, cap;
+};
+
+struct selector_terms {
+    struct selector_term *p;
+    size_t n, cap;
+};
 
 /* How each operator is written between key and values. */
 static const char *const signs[] = {
@@ -159,13 +170,14 @@ static int by_key(const void *a, const void *b)
     return order ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-void selector_values_sort(struct selector_values *v)
+static void selector_values_sort(struct selector_values *v)
 {
     if (v->n > 1)
         qsort(v->p, v->n, sizeof *v->p, by_text);
 }
 
-void selector_values_unique(struct selector_values *v)
+/* Sorted, and each value once. */
+static void selector_values_unique(struct selector_values *v)
 {
     selector_values_sort(v);
     size_t kept = 0;
@@ -176,7 +188,7 @@ void selector_values_unique(struct selector_values *v)
     v->n = kept;
 }
 
-struct selector selector_finish(struct selector_terms *terms)
+static struct selector selector_finish(struct selector_terms *terms)
 {
     for (size_t i = 0; i < terms->n; i++)
         terms->p[i].order = i;
@@ -185,7 +197,8 @@ struct selector selector_finish(struct selector_terms *terms)
     return (struct selector){.terms = terms->p, .n = terms->n};
 }
 
-void selector_key_check(struct field_errors *errs, str field, str key)
+/* Adds the faults of a label key as one error. */
+static void selector_key_check(struct field_errors *errs, str field, str key)
 {
     struct name_faults faults = name_check(NAME_QUALIFIED, key);
     if (faults.n == 0)
@@ -218,8 +231,17 @@ static void check_value(struct field_errors *errs, str key, str value, size_t i)
     field_error_add(errs, FIELD_INVALID, field, field_quote(errs->arena, value), "%.*s", STR(buf_str(&text)));
 }
 
-int selector_term_make(struct selector_term *ret, str key, enum selector_op op, struct selector_values values,
-                       struct err *err)
+/* Turns field errors into one err. */
+static int selector_refuse(const struct field_errors *errs, struct err *err)
+{
+    struct buf text = {.arena = errs->arena};
+    field_errors_format(&text, errs);
+    return err_set(err, ERR_BAD_REQUEST, "%.*s", STR(buf_str(&text)));
+}
+
+/* Checks key and values; keeps what it is given, sorted in place. Operators with one value must come with one. */
+static int selector_term_make(struct selector_term *ret, str key, enum selector_op op, struct selector_values values,
+                              struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct field_errors errs = {.arena = &scratch};
@@ -238,9 +260,404 @@ int selector_term_make(struct selector_term *ret, str key, enum selector_op op, 
     return 0;
 }
 
-int selector_refuse(const struct field_errors *errs, struct err *err)
+/* Label selectors as text:
+ *
+ *     selector = [ term { "," term } ]
+ *     term     = [ "!" ] key | key ( "=" | "==" | "!=" | ">" | "<" ) [ value ] | key ( "in" | "notin" ) "(" values ")"
+ *
+ * Words run until a blank, a special character or NUL; "in" and "notin" are operators only where one is expected. */
+
+enum token {
+    TOKEN_END,
+    TOKEN_WORD,
+    TOKEN_IN,
+    TOKEN_NOT_IN,
+    TOKEN_NOT,
+    TOKEN_EQUALS,
+    TOKEN_DOUBLE_EQUALS,
+    TOKEN_NOT_EQUALS,
+    TOKEN_GREATER,
+    TOKEN_LESS,
+    TOKEN_OPEN,
+    TOKEN_CLOSE,
+    TOKEN_COMMA,
+};
+
+struct parser {
+    struct arena *arena;
+    str rest;
+    enum token token; /* the next one, not yet taken */
+    str text;         /* as it stands in the selector */
+};
+
+static bool is_blank(char c)
 {
-    struct buf text = {.arena = errs->arena};
-    field_errors_format(&text, errs);
-    return err_set(err, ERR_BAD_REQUEST, "%.*s", STR(buf_str(&text)));
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_special(char c)
+{
+    return c == '=' || c == '!' || c == '(' || c == ')' || c == ',' || c == '>' || c == '<';
+}
+
+static enum token special(str s, size_t *ret_n)
+{
+    bool equals = s.n > 1 && s.p[1] == '=';
+    *ret_n = equals && (s.p[0] == '=' || s.p[0] == '!') ? 2 : 1;
+    switch (s.p[0]) {
+    case '=':
+        return equals ? TOKEN_DOUBLE_EQUALS : TOKEN_EQUALS;
+    case '!':
+        return equals ? TOKEN_NOT_EQUALS : TOKEN_NOT;
+    case '>':
+        return TOKEN_GREATER;
+    case '<':
+        return TOKEN_LESS;
+    case '(':
+        return TOKEN_OPEN;
+    case ')':
+        return TOKEN_CLOSE;
+    default:
+        return TOKEN_COMMA;
+    }
+}
+
+/* Reads the next token. A NUL ends the selector where a token would begin, and elsewhere only the token before it. */
+static void advance(struct parser *p)
+{
+    str s = p->rest;
+    while (s.n && is_blank(s.p[0]))
+        s = str_from(s, 1);
+    size_t n = 0;
+    if (s.n == 0 || s.p[0] == 0) {
+        *p = (struct parser){.arena = p->arena};
+        return;
+    }
+    if (is_special(s.p[0])) {
+        p->token = special(s, &n);
+    } else {
+        while (n < s.n && s.p[n] && !is_blank(s.p[n]) && !is_special(s.p[n]))
+            n++;
+        p->token = str_eq(str_upto(s, n), S("in"))      ? TOKEN_IN
+                   : str_eq(str_upto(s, n), S("notin")) ? TOKEN_NOT_IN
+                                                        : TOKEN_WORD;
+    }
+    p->text = str_upto(s, n);
+    p->rest = str_from(s, n);
+    if (p->rest.n && p->rest.p[0] == 0)
+        p->rest = str_from(p->rest, 1);
+}
+
+static bool at_word(const struct parser *p)
+{
+    return p->token == TOKEN_WORD || p->token == TOKEN_IN || p->token == TOKEN_NOT_IN;
+}
+
+static int expected(const struct parser *p, struct err *err, const char *what)
+{
+    return err_set(err, ERR_BAD_REQUEST, "found '%.*s', expected: %s", STR(p->text), what);
+}
+
+static int parse_operator(struct parser *p, enum selector_op *ret, struct err *err)
+{
+    switch (p->token) {
+    case TOKEN_IN:
+        *ret = SELECTOR_IN;
+        break;
+    case TOKEN_NOT_IN:
+        *ret = SELECTOR_NOT_IN;
+        break;
+    case TOKEN_EQUALS:
+        *ret = SELECTOR_EQUALS;
+        break;
+    case TOKEN_DOUBLE_EQUALS:
+        *ret = SELECTOR_DOUBLE_EQUALS;
+        break;
+    case TOKEN_NOT_EQUALS:
+        *ret = SELECTOR_NOT_EQUALS;
+        break;
+    case TOKEN_GREATER:
+        *ret = SELECTOR_GREATER;
+        break;
+    case TOKEN_LESS:
+        *ret = SELECTOR_LESS;
+        break;
+    default:
+        return expected(p, err, "in, notin, =, ==, !=, gt, lt");
+    }
+    advance(p);
+    return 0;
+}
+
+/* The inside of a list, up to its ")". Commas with nothing between them stand for an empty value, though "(a,,)" is
+ * refused: after two commas in a row Kubernetes wants a value. */
+static int parse_list(struct parser *p, struct selector_values *values, struct err *err)
+{
+    for (;;) {
+        if (at_word(p)) {
+            *vec_push(p->arena, values) = p->text;
+            advance(p);
+            if (p->token == TOKEN_CLOSE)
+                return 0;
+            if (p->token != TOKEN_COMMA)
+                return expected(p, err, "',' or ')'");
+        } else if (p->token == TOKEN_COMMA) {
+            advance(p);
+            if (values->n == 0 || p->token == TOKEN_CLOSE || p->token == TOKEN_COMMA)
+                *vec_push(p->arena, values) = (str){0};
+            if (p->token == TOKEN_CLOSE)
+                return 0;
+            if (p->token == TOKEN_COMMA)
+                advance(p);
+        } else {
+            return expected(p, err, "',', or identifier");
+        }
+    }
+}
+
+static int parse_values(struct parser *p, struct selector_values *values, struct err *err)
+{
+    if (p->token != TOKEN_OPEN)
+        return err_set(err, ERR_BAD_REQUEST, "found '%.*s' expected: '('", STR(p->text));
+    advance(p);
+    int rc = 0;
+    if (p->token == TOKEN_CLOSE)
+        *vec_push(p->arena, values) = (str){0};
+    else if (at_word(p) || p->token == TOKEN_COMMA)
+        rc = parse_list(p, values, err);
+    else
+        rc = expected(p, err, "',', ')' or identifier");
+    if (rc == 0)
+        advance(p);
+    selector_values_unique(values);
+    return rc;
+}
+
+/* What follows "=" and its like; nothing at all means the empty value. */
+static int parse_exact(struct parser *p, struct selector_values *values, struct err *err)
+{
+    if (p->token == TOKEN_END || p->token == TOKEN_COMMA) {
+        *vec_push(p->arena, values) = (str){0};
+        return 0;
+    }
+    if (!at_word(p))
+        return expected(p, err, "identifier");
+    *vec_push(p->arena, values) = p->text;
+    advance(p);
+    return 0;
+}
+
+static int parse_key(struct parser *p, str *ret, struct err *err)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct field_errors errs = {.arena = &scratch};
+    if (!at_word(p))
+        return expected(p, err, "identifier");
+    selector_key_check(&errs, S("<nil>"), p->text);
+    if (errs.list.n)
+        return selector_refuse(&errs, err);
+    *ret = p->text;
+    advance(p);
+    return 0;
+}
+
+static int parse_term(struct parser *p, struct selector_term *ret, struct err *err)
+{
+    struct selector_values values = {0};
+    enum selector_op op = SELECTOR_EXISTS;
+    str key = {0};
+    int rc;
+    if (p->token == TOKEN_NOT) {
+        op = SELECTOR_ABSENT;
+        advance(p);
+    }
+    if ((rc = parse_key(p, &key, err)) < 0)
+        return rc;
+    if (op == SELECTOR_EXISTS && p->token != TOKEN_END && p->token != TOKEN_COMMA) {
+        if ((rc = parse_operator(p, &op, err)) < 0)
+            return rc;
+        bool list = op == SELECTOR_IN || op == SELECTOR_NOT_IN;
+        rc = list ? parse_values(p, &values, err) : parse_exact(p, &values, err);
+        if (rc < 0)
+            return rc;
+    }
+    return selector_term_make(ret, key, op, values, err);
+}
+
+int selector_parse(struct arena *a, str text, struct selector *ret, struct err *err)
+{
+    struct parser p = {.arena = a, .rest = str_dup(a, text)};
+    struct selector_terms terms = {0};
+    advance(&p);
+    if (p.token != TOKEN_END && !at_word(&p) && p.token != TOKEN_NOT)
+        return expected(&p, err, "!, identifier, or 'end of string'");
+    while (p.token != TOKEN_END) {
+        struct selector_term term;
+        int rc = parse_term(&p, &term, err);
+        if (rc < 0) {
+            (void)err_wrap(err, "unable to parse requirement");
+            return rc;
+        }
+        *vec_push(a, &terms) = term;
+        if (p.token == TOKEN_END)
+            break;
+        if (p.token != TOKEN_COMMA)
+            return expected(&p, err, "',' or 'end of string'");
+        advance(&p);
+        if (!at_word(&p) && p.token != TOKEN_NOT)
+            return expected(&p, err, "identifier after ','");
+    }
+    *ret = selector_finish(&terms);
+    return 0;
+}
+
+/* LabelSelector objects: {"matchLabels": {"a": "b"}, "matchExpressions": [{"key", "operator", "values"}]} */
+
+static const struct {
+    const char *name;
+    enum selector_op op;
+} operators[] = {
+    {"In", SELECTOR_IN},
+    {"NotIn", SELECTOR_NOT_IN},
+    {"Exists", SELECTOR_EXISTS},
+    {"DoesNotExist", SELECTOR_ABSENT},
+};
+
+static bool find_operator(str name, enum selector_op *ret)
+{
+    for (size_t i = 0; i < COUNT(operators); i++) {
+        if (str_eq(name, str_of(operators[i].name))) {
+            *ret = operators[i].op;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_label(struct arena *a, const struct json_member *m, struct selector_terms *terms, struct err *err)
+{
+    struct selector_values values = {0};
+    struct selector_term term;
+    if (!json_is_str(&m->val))
+        return err_set(err, ERR_BAD_REQUEST, "matchLabels[%.*s] must be a string", STR(json_key(m)));
+    *vec_push(a, &values) = str_dup(a, json_text(&m->val));
+    int rc = selector_term_make(&term, str_dup(a, json_key(m)), SELECTOR_EQUALS, values, err);
+    if (rc == 0)
+        *vec_push(a, terms) = term;
+    return rc;
+}
+
+static int add_expression(struct arena *a, const struct json *expression, struct selector_terms *terms, struct err *err)
+{
+    struct selector_values values = {0};
+    struct selector_term term;
+    enum selector_op op;
+    const struct json *list = json_get(expression, S("values"));
+    str name = json_get_text(expression, S("operator"));
+    if (!find_operator(name, &op)) {
+        return err_set(err, ERR_BAD_REQUEST, "%.*s is not a valid label selector operator", STR(field_quote(a, name)));
+    }
+    if (!json_is_arr(list) && !json_is_null(list))
+        return err_set(err, ERR_BAD_REQUEST, "values must be a list of strings");
+    json_each_item(list, v)
+    {
+        if (!json_is_str(v))
+            return err_set(err, ERR_BAD_REQUEST, "values must be a list of strings");
+        *vec_push(a, &values) = str_dup(a, json_text(v));
+    }
+    int rc = selector_term_make(&term, str_dup(a, json_get_text(expression, S("key"))), op, values, err);
+    if (rc == 0)
+        *vec_push(a, terms) = term;
+    return rc;
+}
+
+int selector_from_object(struct arena *a, const struct json *object, struct selector *ret, struct err *err)
+{
+    if (json_is_null(object)) {
+        *ret = (struct selector){.nothing = true};
+        return 0;
+    }
+    struct selector_terms terms = {0};
+    const struct json *labels = json_get(object, S("matchLabels"));
+    const struct json *expressions = json_get(object, S("matchExpressions"));
+    int rc = 0;
+    /* A selector that cannot be read must not come out as the one that selects everything. */
+    if (!json_is_obj(object))
+        return err_set(err, ERR_BAD_REQUEST, "a label selector must be an object");
+    if (!json_is_obj(labels) && !json_is_null(labels))
+        return err_set(err, ERR_BAD_REQUEST, "matchLabels must be a map of strings");
+    if (!json_is_arr(expressions) && !json_is_null(expressions))
+        return err_set(err, ERR_BAD_REQUEST, "matchExpressions must be a list");
+    json_each_member(labels, m)
+    {
+        if ((rc = add_label(a, m, &terms, err)) < 0)
+            return rc;
+    }
+    json_each_item(expressions, e)
+    {
+        if ((rc = add_expression(a, e, &terms, err)) < 0)
+            return rc;
+    }
+    *ret = selector_finish(&terms);
+    return 0;
+}
+
+/* A selector that cannot be read must not pass as an empty one. */
+static void validate_list(struct field_errors *errs, str field, const struct json *v)
+{
+    if (!json_is_arr(v) && !json_is_null(v))
+        field_error_add(errs, FIELD_TYPE_INVALID, field, field_value(errs->arena, v), "must be a list");
+}
+
+static void validate_expression(struct field_errors *errs, str field, const struct json *expression, bool stored)
+{
+    struct arena *a = errs->arena;
+    const struct json *values = json_get(expression, S("values"));
+    const struct json *operator= json_get(expression, S("operator"));
+    str values_field = field_child(a, field, S("values"));
+    enum selector_op op;
+    if (!find_operator(json_text(operator), &op)) {
+        field_error_add(errs, FIELD_INVALID, field_child(a, field, S("operator")), field_quote(a, json_text(operator)),
+                        "not a valid selector operator");
+    } else if ((op == SELECTOR_IN || op == SELECTOR_NOT_IN) && json_len(values) == 0) {
+        field_error_add(errs, FIELD_REQUIRED, values_field, (str){0},
+                        "must be specified when `operator` is 'In' or 'NotIn'");
+    } else if ((op == SELECTOR_EXISTS || op == SELECTOR_ABSENT) && json_len(values) > 0) {
+        field_error_add(errs, FIELD_FORBIDDEN, values_field, (str){0},
+                        "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    }
+    name_validate(errs, field_child(a, field, S("key")), NAME_QUALIFIED, json_get_text(expression, S("key")));
+    size_t i = 0;
+    validate_list(errs, values_field, values);
+    json_each_item(values, v)
+    {
+        str item = field_index(a, values_field, i++);
+        if (json_is_str(v) && !stored)
+            name_validate(errs, item, NAME_LABEL_VALUE, json_text(v));
+        else if (!json_is_str(v))
+            field_error_add(errs, FIELD_TYPE_INVALID, item, field_value(a, v), "must be a string");
+    }
+}
+
+static void validate(struct field_errors *errs, str field, const struct json *object, bool stored)
+{
+    struct arena *a = errs->arena;
+    const struct json *expressions = json_get(object, S("matchExpressions"));
+    str list = field_child(a, field, S("matchExpressions"));
+    size_t i = 0;
+    if (!json_is_obj(object) && !json_is_null(object))
+        field_error_add(errs, FIELD_TYPE_INVALID, field, field_value(a, object), "must be an object");
+    name_validate_labels(errs, field_child(a, field, S("matchLabels")), json_get(object, S("matchLabels")));
+    validate_list(errs, list, expressions);
+    json_each_item(expressions, e) validate_expression(errs, field_index(a, list, i++), e, stored);
+}
+
+void selector_validate(struct field_errors *errs, str field, const struct json *object)
+{
+    validate(errs, field, object, false);
+}
+
+void selector_validate_stored(struct field_errors *errs, str field, const struct json *object)
+{
+    validate(errs, field, object, true);
 }

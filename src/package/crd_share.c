@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "package/crd_share.h"
 #include "kinds/builtin.h"
-#include "kinds/canonical.h"
 #include "kinds/strict.h"
 #include "oci/digest.h"
 #include "package/crd_union_internal.h"

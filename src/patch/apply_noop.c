@@ -9,7 +9,7 @@
  *
  * It is a no-op when every applied value is there already, lists in the same order, and the manager owns just the
  * applied fields: none new, none left out. Whatever is unusual makes the answer "maybe", and the full way decides. */
-#include "patch/apply_parts.h"
+#include "patch/apply_internal.h"
 
 #include "base/budget.h"
 

@@ -2,11 +2,72 @@
 #include "patch/json_patch.h"
 
 #include "base/budget.h"
-#include "patch/pointer.h"
+#include "json/json.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+/* "" or "/…". */
+static bool pointer_is_valid(str pointer)
+{
+    return pointer.n == 0 || pointer.p[0] == '/';
+}
+
+/* One pass, so that ~01 is ~1 and not /. Any other ~ stands for itself, as in the API server. */
+static str unescape(struct arena *a, str token)
+{
+    struct buf b = {.arena = a};
+    for (size_t i = 0; i < token.n; i++) {
+        char next = token.p[i] == '~' && i + 1 < token.n ? token.p[i + 1] : 0;
+        bool escape = next == '0' || next == '1';
+        buf_add_char(&b, !escape ? token.p[i] : next == '1' ? '/' : '~');
+        i += escape;
+    }
+    return buf_str(&b);
+}
+
+/* Takes the first token off a valid pointer, ~1 and ~0 replaced; false when the pointer is at its end. */
+static bool pointer_take(struct arena *a, str *pointer, str *ret_token)
+{
+    if (pointer->n == 0)
+        return false;
+    str rest = str_from(*pointer, 1);
+    ptrdiff_t end = str_find_char(rest, '/');
+    str token = end < 0 ? rest : str_upto(rest, (size_t)end);
+    *pointer = str_from(rest, token.n);
+    *ret_token = str_find_char(token, '~') < 0 ? token : unescape(a, token);
+    return true;
+}
+
+/* The position a token names among n places; from the end if negative. */
+static bool pointer_index(str token, size_t n, size_t *ret)
+{
+    int64_t i;
+    if (!str_to_int64(token, &i) || i < -(int64_t)n || i >= (int64_t)n)
+        return false;
+    *ret = (size_t)(i < 0 ? i + (int64_t)n : i);
+    return true;
+}
+
+static const struct json *step(const struct json *v, str token)
+{
+    size_t i;
+    if (json_is_arr(v))
+        return pointer_index(token, v->n, &i) ? &v->items[i] : NULL;
+    return json_get(v, token);
+}
+
+const struct json *json_pointer_get(const struct json *doc, str pointer)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    str token;
+    if (!pointer_is_valid(pointer))
+        return NULL;
+    while (doc && pointer_take(&scratch, &pointer, &token))
+        doc = step(doc, token);
+    return doc;
+}
 
 /* The document is copied once and then changed in place, so that many operations on a wide object do not copy it again
  * and again. */
@@ -325,4 +386,52 @@ int json_patch(struct arena *a, const struct json *doc, const struct json *patch
     }
     *ret = p.doc;
     return 0;
+}
+
+/* A value without null members, at any depth. Nulls that are items stay. */
+static struct json without_nulls(struct arena *a, const struct json *v)
+{
+    if (json_is_arr(v)) {
+        struct json arr = json_arr_sized(a, v->n);
+        json_each_item(v, item) json_push(a, &arr, without_nulls(a, item));
+        return arr;
+    }
+    if (json_is_obj(v)) {
+        struct json obj = json_obj_sized(a, v->n);
+        json_each_member(v, m)
+        {
+            if (!json_is_null(&m->val))
+                json_add(a, &obj, json_key(m), without_nulls(a, &m->val));
+        }
+        return obj;
+    }
+    return v ? *v : json_null();
+}
+
+/* Members of doc keep their order; new ones follow in the order of the patch. */
+static struct json merge(struct arena *a, const struct json *doc, const struct json *patch)
+{
+    struct json_index in_doc JSON_INDEX_SCOPE, in_patch JSON_INDEX_SCOPE;
+    json_index_init(&in_doc, doc);
+    json_index_init(&in_patch, patch);
+    struct json obj = json_obj_sized(a, (size_t)doc->n + patch->n);
+    json_each_member(doc, m)
+    {
+        const struct json_member *change = json_index_find(&in_patch, json_key(m));
+        if (change == NULL)
+            json_add(a, &obj, json_key(m), m->val);
+        else if (!json_is_null(&change->val))
+            json_add(a, &obj, json_key(m), json_merge_patch(a, &m->val, &change->val));
+    }
+    json_each_member(patch, m)
+    {
+        if (!json_is_null(&m->val) && json_index_find(&in_doc, json_key(m)) == NULL)
+            json_add(a, &obj, json_key(m), without_nulls(a, &m->val));
+    }
+    return obj;
+}
+
+struct json json_merge_patch(struct arena *a, const struct json *doc, const struct json *patch)
+{
+    return json_is_obj(doc) && json_is_obj(patch) ? merge(a, doc, patch) : without_nulls(a, patch);
 }

@@ -2,7 +2,7 @@
 /* What makes a schema structural: every place has a type outside of anyOf, oneOf, allOf and not; inside of them only
  * values are restricted, and only values of places known outside. */
 #include "base/budget.h"
-#include "schema/crd_check.h"
+#include "schema/crd_internal.h"
 #include "schema/pattern.h"
 
 #include <stdlib.h>

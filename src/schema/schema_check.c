@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/budget.h"
+#include "base/map.h"
+#include "base/rune.h"
+#include "object/meta.h"
+#include "object/name.h"
+#include "schema/schema_format.h"
+#include "schema/schema_internal.h"
+
+#include <math.h>
+
 /* The checks of one value. Texts, and what is compared with what, are those of the Go library inside the API server: an
  * integer is compared with limits cut to integers, a length is counted in characters, of several things wrong with the
  * length and pattern of one string only the first is told. */
-#include "schema/schema_check.h"
-
-#include "base/budget.h"
-#include "base/rune.h"
-#include "schema/schema_format.h"
-
-#include <math.h>
 
 /* ---- Type ---- */
 
@@ -374,4 +377,232 @@ bool check_after(struct validation *v, const struct node *node, const struct jso
             ok = check_enum(v, c[1], value, path) && ok;
     }
     return ok;
+}
+
+/* Lists of type set hold no value twice, lists of type map no key twice. A value that comes several times is reported
+ * once, where it comes for the second time. Short lists are compared pair by pair, long ones through a hash map. */
+
+enum { PAIRS_UPTO = 16 };
+
+/* What an item is told apart by: the item itself, or an object of its key fields. */
+struct identity {
+    const struct schema *schema;
+    const uint32_t *keys; /* n, names; NULL: a set */
+};
+
+/* Key field k of an item, NULL when it has none (null items have none). */
+static const struct json *key_field(const struct identity *id, const struct json *item, uint32_t k)
+{
+    if (item->type != JSON_OBJ)
+        return NULL;
+    const struct json_member *m = schema_find_member(id->schema, item, id->keys[2 + 2 * k], id->keys[1 + 2 * k]);
+    return m ? &m->val : NULL;
+}
+
+/* As Go compares: 1 and 1.0 are two values, but not inside of others, as several keys together are. */
+static bool is_same_value(const struct json *a, const struct json *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    if (a->type == JSON_STR && b->type == JSON_STR)
+        return str_eq(json_text(a), json_text(b));
+    return a->type == b->type && json_equal(a, b);
+}
+
+/* By all of several keys. */
+static bool is_same(const struct identity *id, const struct json *a, const struct json *b)
+{
+    for (uint32_t k = 0; k < id->keys[0]; k++) {
+        const struct json *x = key_field(id, a, k), *y = key_field(id, b, k);
+        if ((x == NULL) != (y == NULL) || !json_equal(x, y))
+            return false;
+    }
+    return true;
+}
+
+static void add_identity(struct buf *b, const struct json *v, bool is_alone)
+{
+    if (v == NULL)
+        buf_add_char(b, '-');
+    else if (is_alone && v->type == JSON_REAL)
+        buf_add_char(b, 'r');
+    if (v)
+        json_encode(b, v, JSON_SORTED);
+}
+
+static str identity(const struct identity *id, struct arena *a, const struct json *item)
+{
+    struct buf b = {.arena = a};
+    if (id->keys == NULL)
+        add_identity(&b, item, true);
+    for (uint32_t k = 0; id->keys && k < id->keys[0]; k++) {
+        add_identity(&b, key_field(id, item, k), id->keys[0] == 1);
+        buf_add_char(&b, '\n');
+    }
+    return buf_str(&b);
+}
+
+static bool report_duplicate(struct validation *v, const struct identity *id, const struct json *list, uint32_t i,
+                             const struct step *path)
+{
+    if (!report_wanted(v))
+        return false;
+    struct arena *a = v->errs->arena;
+    struct json shown = list->items[i];
+    if (id->keys) {
+        shown = json_obj();
+        for (uint32_t k = 0; k < id->keys[0]; k++) {
+            const struct json *f = key_field(id, &list->items[i], k);
+            if (f)
+                json_set(a, &shown, text_at(id->schema, id->keys[2 + 2 * k]), *f);
+        }
+    }
+    return report_plain(v, &(struct step){.up = path, .index = i}, FIELD_DUPLICATE, field_value(a, &shown), "%s", "");
+}
+
+/* What tells an item apart most: itself, or its first key field. */
+static const struct json *foremost(const struct identity *id, const struct json *item)
+{
+    return id->keys ? key_field(id, item, 0) : item;
+}
+
+static bool check_pairs(struct validation *v, const struct identity *id, const struct json *list,
+                        const struct step *path)
+{
+    const struct json *first[PAIRS_UPTO];
+    bool more = id->keys && id->keys[0] > 1, ok = true;
+    for (uint32_t i = 0; i < list->n && (ok || v->errs); i++) {
+        uint32_t before = 0;
+        budget_charge(1 + i / 4);
+        first[i] = foremost(id, &list->items[i]);
+        for (uint32_t k = 0; k < i; k++)
+            before += more ? is_same(id, &list->items[k], &list->items[i]) : is_same_value(first[k], first[i]);
+        if (before == 1)
+            ok = report_duplicate(v, id, list, i, path);
+    }
+    return ok;
+}
+
+static bool check_hashed(struct validation *v, const struct identity *id, const struct json *list,
+                         const struct step *path)
+{
+    static char once, twice;
+    struct arena scratch ARENA_SCOPE = {0};
+    struct map seen = {0};
+    bool ok = true;
+    for (uint32_t i = 0; i < list->n && (ok || v->errs); i++) {
+        if (!budget_charge(5))
+            break;
+        str key = identity(id, &scratch, &list->items[i]);
+        const void *before = map_get(&seen, key);
+        map_set(&seen, key, before ? &twice : &once);
+        if (before == &once)
+            ok = report_duplicate(v, id, list, i, path);
+    }
+    map_done(&seen);
+    return ok;
+}
+
+bool check_unique(struct validation *v, const struct node *node, const struct json *list, const struct step *path)
+{
+    uint32_t keys = node->flags & NODE_LIST_MAP ? schema_check_arg(v->schema, node, CHECK_LIST_KEYS) : 0;
+    struct identity id = {v->schema, keys ? v->schema->words + keys : NULL};
+    for (uint32_t i = 0; node->flags & NODE_LIST_MAP && i < list->n; i++) {
+        const struct json *item = &list->items[i];
+        if (item->type != JSON_OBJ && item->type != JSON_NULL)
+            return report_wanted(v) &&
+                   report_plain(v, &(struct step){.up = path, .index = i}, FIELD_INVALID,
+                                field_value(v->errs->arena, item), "must be an object for an array of list-type map");
+    }
+    if (list->n <= 1 || (node->flags & NODE_LIST_MAP && keys == 0))
+        return true;
+    return list->n <= PAIRS_UPTO ? check_pairs(v, &id, list, path) : check_hashed(v, &id, list, path);
+}
+
+/* What every embedded resource must have. */
+
+static bool fail(struct validation *v, const struct step *up, str field, const struct json *value, const char *text)
+{
+    if (!report_wanted(v))
+        return false;
+    enum field_error_type type = value ? FIELD_INVALID : FIELD_REQUIRED;
+    str shown = value ? field_value(v->errs->arena, value) : (str){0};
+    return report_plain(v, &(struct step){.up = up, .key = field}, type, shown, "%s", text);
+}
+
+static bool check_api_version(struct validation *v, const struct json *value, const struct step *path)
+{
+    if (value == NULL)
+        return fail(v, path, S("apiVersion"), NULL, "must not be empty");
+    if (!json_is_str(value))
+        return fail(v, path, S("apiVersion"), value, "must be a string");
+    str text = json_text(value), group, rest;
+    if (text.n == 0)
+        return fail(v, path, S("apiVersion"), value, "must not be empty");
+    str_cut(text, '/', &group, &rest);
+    if (str_find_char(rest, '/') < 0)
+        return true;
+    if (!report_wanted(v))
+        return false;
+    str why = str_fmt(v->errs->arena, "unexpected GroupVersion string: %.*s", STR(text));
+    return fail(v, path, S("apiVersion"), value, str_cstr(v->errs->arena, why));
+}
+
+static bool check_kind(struct validation *v, const struct json *value, const struct step *path)
+{
+    if (value == NULL)
+        return fail(v, path, S("kind"), NULL, "must not be empty");
+    if (!json_is_str(value))
+        return fail(v, path, S("kind"), value, "must be a string");
+    if (value->n == 0)
+        return fail(v, path, S("kind"), value, "must not be empty");
+    struct arena scratch ARENA_SCOPE = {0};
+    struct name_faults faults = name_check(NAME_DNS1035_LABEL, str_lower(&scratch, json_text(value)));
+    if (faults.n == 0)
+        return true;
+    struct buf why = {.arena = &scratch};
+    buf_add_str(&why, S("may have mixed case, but should otherwise match: "));
+    name_faults_format(&why, &faults, S(","));
+    return fail(v, path, S("kind"), value, str_cstr(&scratch, buf_str(&why)));
+}
+
+static void check_names(struct field_errors *errs, str field, const struct json *metadata)
+{
+    struct arena *a = errs->arena;
+    str name = json_get_text(metadata, S("name")), prefix = json_get_text(metadata, S("generateName"));
+    str namespace = json_get_text(metadata, S("namespace"));
+    if (prefix.n)
+        name_validate_prefix(errs, field_child(a, field, S("generateName")), NAME_PATH_SEGMENT, prefix);
+    if (name.n)
+        name_validate(errs, field_child(a, field, S("name")), NAME_PATH_SEGMENT, name);
+    if (namespace.n)
+        name_validate(errs, field_child(a, field, S("namespace")), NAME_DNS_LABEL, namespace);
+    meta_validate_labels_and_annotations(errs, field, metadata);
+    meta_validate_owners(errs, field_child(a, field, S("ownerReferences")), json_get(metadata, S("ownerReferences")));
+    const struct json *finalizers = json_get(metadata, S("finalizers"));
+    json_each_item(finalizers, it)
+        name_validate(errs, field_child(a, field, S("finalizers")), NAME_QUALIFIED, json_text(it));
+}
+
+static bool check_metadata(struct validation *v, const struct json *value, const struct step *path)
+{
+    if (json_is_null(value))
+        return true;
+    if (!json_is_obj(value))
+        return fail(v, path, S("metadata"), value, "must be an object");
+    struct arena scratch ARENA_SCOPE = {0};
+    struct field_errors found = {.arena = &scratch};
+    struct buf field = {.arena = found.arena};
+    schema_path_format(&field, &(struct step){.up = path, .key = S("metadata")}, true);
+    check_names(&found, field_child(found.arena, v->base, buf_str(&field)), value);
+    if (v->errs)
+        report_merge(v, &found);
+    return found.list.n == 0;
+}
+
+bool check_embedded(struct validation *v, const struct json *object, const struct step *path)
+{
+    bool ok = check_api_version(v, json_get(object, S("apiVersion")), path);
+    ok = check_kind(v, json_get(object, S("kind")), path) && ok;
+    return check_metadata(v, json_get(object, S("metadata")), path) && ok;
 }

@@ -13,7 +13,6 @@
  * Metadata that all kinds have in common (uid, creationTimestamp, names) is filled in and checked elsewhere: see meta. */
 #include "cases/case.h"
 #include "kinds/builtin.h"
-#include "kinds/canonical.h"
 #include "kinds/strategy.h"
 #include "kinds/strict.h"
 #include "json/yaml.h"

@@ -2,7 +2,7 @@
 /* What cases cannot see: that an apply which changes nothing is recognised the quick way, and that large lists and many
  * managers cost no square; and a limit too large for a case. */
 #include "kinds/builtin.h"
-#include "patch/apply_parts.h"
+#include "patch/apply_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

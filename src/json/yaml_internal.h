@@ -1,20 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: builds the JSON tree of a YAML document from its nodes in the order they come: anchors and aliases, merge keys,
- *       keys as strings, duplicates, limits. Private to the YAML reader of this folder.
- * Owns: a build owns its scratch memory and the index of anchors until yaml_build_done; the tree is the arena's.
- * Threads: one build, one thread.
- * Errors: as yaml.h; after an error only yaml_build_done may follow.
+/* What: the parts of the YAML reader and printer. Only for the yaml_*.c files.
+ * Owns: a build owns its scratch memory and the index of anchors until yaml_build_done; the tree belongs to the arena.
+ * Threads: one build, one thread; the rest are pure functions.
+ * Errors: as yaml.h; after an error only yaml_build_done may follow. */
+#pragma once
+
+#include "base/map.h"
+#include "json/yaml.h"
+
+/* ---- Scalars of YAML 1.1 as Kubernetes reads them: the resolver table of goyaml.v2, and its number format. ---- */
+
+enum yaml_scalar_type {
+    YAML_NULL,
+    YAML_BOOL,
+    YAML_INT,   /* .value is a JSON_INT or JSON_UINT */
+    YAML_FLOAT, /* .value is a JSON_REAL, or the string .inf, -.inf or .nan: JSON has no such numbers */
+    YAML_TIMESTAMP,
+    YAML_STR,
+};
+
+struct yaml_scalar {
+    enum yaml_scalar_type type;
+    struct json value; /* the text itself for strings and timestamps */
+};
+
+/* What plain text without a tag is. Dates are only looked for if asked: a tag such as !!int leaves them out. */
+struct yaml_scalar yaml_resolve(str text, bool dates);
+/* "!!null" "!!bool" … for messages. */
+const char *yaml_scalar_name(enum yaml_scalar_type type);
+/* A finite number in the shortest form that reads back the same, as Go's 'g' prints it: 0.1, 1e+06. With bits = 32 the
+ * number is first rounded to single precision, where it may become .inf (so are the keys of maps). */
+void yaml_format_real(struct buf *b, double d, int bits);
+
+/* ---- Build: the JSON tree of a document from its nodes in order, with anchors and aliases, merge keys, keys as strings,
+ * duplicates and limits. ----
  *
  *   frames   {spec} [list] {item}          containers not yet closed, the innermost last
  *   pending  apiVersion kind | a b | name  values whose container is not yet closed; a frame knows its first one
  *
  * Closing a container takes its pending values off the stack, makes one value of them, and hands that to the container
  * around it. So memory is taken once, at its final size. */
-#pragma once
-
-#include "base/map.h"
-#include "json/yaml.h"
-#include "json/yaml_scalar.h"
 
 struct yaml_at {
     size_t line, column; /* from 1 */

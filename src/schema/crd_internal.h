@@ -6,7 +6,7 @@
 #pragma once
 
 #include "schema/crd.h"
-#include "schema/schema_block.h"
+#include "schema/schema_internal.h"
 #include "schema/schema_keyword.h"
 
 /* A step to a child, to a key in brackets, to an item. */
