@@ -171,7 +171,7 @@ static struct yaml_anchor *add_anchor(struct yaml_build *b, str name)
     return anchor;
 }
 
-int yaml_build_scalar(struct yaml_build *b, const struct yaml_node *node)
+static int yaml_build_scalar(struct yaml_build *b, const struct yaml_node *node)
 {
     struct value v = {.at = node->at};
     if (wants_key(b) && is_merge(node)) {
@@ -208,7 +208,7 @@ static struct json copy_of(struct arena *a, const struct json *v)
     return *v;
 }
 
-int yaml_build_alias(struct yaml_build *b, const struct yaml_node *node)
+static int yaml_build_alias(struct yaml_build *b, const struct yaml_node *node)
 {
     const struct yaml_anchor *anchor = map_get(&b->anchors, node->text);
     if (anchor == NULL)
@@ -233,7 +233,7 @@ int yaml_build_alias(struct yaml_build *b, const struct yaml_node *node)
     return put(b, &v);
 }
 
-int yaml_build_open(struct yaml_build *b, const struct yaml_node *node, enum json_type type)
+static int yaml_build_open(struct yaml_build *b, const struct yaml_node *node, enum json_type type)
 {
     b->nodes++;
     int r = check_nodes(b, node->at);
@@ -303,7 +303,8 @@ static int by_place(const void *a, const void *b)
     return (x->column > y->column) - (x->column < y->column);
 }
 
-void yaml_build_report(struct yaml_build *b)
+/* Fills the notes, in the order of the text: inner duplicates are found before outer ones. */
+static void yaml_build_report(struct yaml_build *b)
 {
     if (b->duplicates.n == 0)
         return;
@@ -385,7 +386,7 @@ static struct json make_sequence(struct yaml_build *b, const struct yaml_pending
     return arr;
 }
 
-int yaml_build_close(struct yaml_build *b)
+static int yaml_build_close(struct yaml_build *b)
 {
     struct yaml_frame *f = top(b);
     size_t n = b->pending.n - f->first;
@@ -406,7 +407,8 @@ int yaml_build_close(struct yaml_build *b)
     return put(b, &v);
 }
 
-void yaml_build_start(struct yaml_build *b)
+/* Begins a document: forgets anchors and counts. */
+static void yaml_build_start(struct yaml_build *b)
 {
     map_done(&b->anchors);
     arena_reset(&b->scratch);
@@ -416,7 +418,7 @@ void yaml_build_start(struct yaml_build *b)
     b->aliased = b->bytes = b->steps = 0;
 }
 
-void yaml_build_done(struct yaml_build *b)
+static void yaml_build_done(struct yaml_build *b)
 {
     map_done(&b->anchors);
     arena_done(&b->scratch);

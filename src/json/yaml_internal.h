@@ -26,8 +26,6 @@ struct yaml_scalar {
 
 /* What plain text without a tag is. Dates are only looked for if asked: a tag such as !!int leaves them out. */
 struct yaml_scalar yaml_resolve(str text, bool dates);
-/* "!!null" "!!bool" … for messages. */
-const char *yaml_scalar_name(enum yaml_scalar_type type);
 /* A finite number in the shortest form that reads back the same, as Go's 'g' prints it: 0.1, 1e+06. With bits = 32 the
  * number is first rounded to single precision, where it may become .inf (so are the keys of maps). */
 void yaml_format_real(struct buf *b, double d, int bits);
@@ -101,16 +99,6 @@ struct yaml_build {
 
 /* "yaml: line 3, column 5: …" as ERR_BAD_REQUEST. */
 int yaml_fail(struct yaml_build *b, struct yaml_at at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* Begins a document: forgets anchors and counts. */
-void yaml_build_start(struct yaml_build *b);
-int yaml_build_scalar(struct yaml_build *b, const struct yaml_node *node);
-int yaml_build_alias(struct yaml_build *b, const struct yaml_node *node);
-int yaml_build_open(struct yaml_build *b, const struct yaml_node *node, enum json_type type);
-int yaml_build_close(struct yaml_build *b);
-/* Fills the notes, in the order of the text: inner duplicates are found before outer ones. */
-void yaml_build_report(struct yaml_build *b);
-void yaml_build_done(struct yaml_build *b);
 
 /* What a scalar means, its tag considered. Strings are copied into the arena. */
 int yaml_build_resolve(struct yaml_build *b, const struct yaml_node *node, struct yaml_scalar *ret);

@@ -36,7 +36,8 @@ static const struct word words[] = {
 
 enum { WORD_MAX = 5 }; /* "false" */
 
-const char *yaml_scalar_name(enum yaml_scalar_type type)
+/* "!!null" "!!bool" … for messages. */
+static const char *yaml_scalar_name(enum yaml_scalar_type type)
 {
     static const char *const names[] = {"!!null", "!!bool", "!!int", "!!float", "!!timestamp", "!!str"};
     return names[type];

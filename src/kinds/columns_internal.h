@@ -72,9 +72,6 @@ extern const struct columns columns_storage_classes;
 
 #define COLUMNS(id, list) const struct columns id = {list, COUNT(list)}
 
-/* What a title of built-in kinds means, or NULL. */
-const char *column_description(const char *title);
-
 /* Cells and pieces of cells that several kinds share. */
 struct json column_creation_age(struct arena *a, const struct json *obj, int64_t now);
 struct json column_template_names(struct arena *a, const struct json *obj, int64_t now);

@@ -148,24 +148,18 @@ void complete_map(struct arena *a, struct json *to, const struct json *from);
 
 /* ---- Pods, and the pod templates of workloads (strategy_pod.c, strategy_container.c). ---- */
 
-/* In place; NULL and values that are not objects are left unchanged. */
-void pod_fill_spec(struct arena *a, struct json *spec);
 void pod_fill_template(struct arena *a, struct json *template);
 /* A volume, and the claim that an ephemeral volume makes. */
 void pod_fill_volume(struct arena *a, struct json *volume);
 void pod_fill_claim_spec(struct arena *a, struct json *spec);
 void pod_fill_field_ref(struct arena *a, struct json *parent);
 
-void pod_check_spec(struct field_errors *errs, const struct place *at, const struct json *spec);
 void pod_check_template(struct field_errors *errs, const struct place *at, const struct json *template);
-/* Limits and requests. */
-void pod_check_resources(struct field_errors *errs, const struct place *at, const struct json *resources);
 /* A container, whichever list it is in. */
 void pod_check_container(struct field_errors *errs, const struct place *at, const struct json *container,
                          const struct map *volumes);
 /* Its hooks and probes. */
 void pod_check_probes(struct field_errors *errs, const struct place *at, const struct json *container);
-void pod_check_no_backsteps(struct field_errors *errs, const struct place *at, str path);
 /* Volumes by name: those without a fault become the set that mounts may name. */
 void pod_check_volumes(struct field_errors *errs, const struct place *at, const struct json *volumes,
                        struct map *ret_names);
@@ -185,5 +179,3 @@ void pod_check_volumes(struct field_errors *errs, const struct place *at, const 
 /* In place; apiVersion and kind are not changed. The object must have passed strict_decode. */
 void autoscaler_to_v2(struct arena *a, struct json *object);
 void autoscaler_to_v1(struct arena *a, struct json *object);
-/* Removes the four annotations, which v2 does not use. */
-void autoscaler_drop_notes(struct arena *a, struct json *object);

@@ -106,7 +106,8 @@ static void fill_account(struct arena *a, struct json *spec)
     json_set(a, spec, S("serviceAccount"), json_str(name));
 }
 
-void pod_fill_spec(struct arena *a, struct json *spec)
+/* In place; NULL and values that are not objects are left unchanged. */
+static void pod_fill_spec(struct arena *a, struct json *spec)
 {
     if (!json_is_obj(spec))
         return;
@@ -253,7 +254,7 @@ static void check_deadline(struct field_errors *errs, const struct place *at, co
         check_range(errs, at, int_of(deadline), 1, INT32_MAX);
 }
 
-void pod_check_spec(struct field_errors *errs, const struct place *at, const struct json *spec)
+static void pod_check_spec(struct field_errors *errs, const struct place *at, const struct json *spec)
 {
     static const struct named_field before_deadline[] = {
         {"serviceAccountName", NAME_DNS_SUBDOMAIN}, {"nodeName", NAME_DNS_SUBDOMAIN}, {0}};

@@ -158,7 +158,8 @@ static struct json take(struct json *parent, str key)
 
 /* ---- Annotations. ---- */
 
-void autoscaler_drop_notes(struct arena *a, struct json *object)
+/* Removes the four annotations, which v2 does not use. */
+static void autoscaler_drop_notes(struct arena *a, struct json *object)
 {
     struct json *annotations = json_get_mut(meta_of(a, object), S("annotations"));
     for (size_t i = 0; annotations && i < N_NOTES; i++)

@@ -6,215 +6,14 @@
 
 #include <stdlib.h>
 
-static const str client_side_manager = S_INIT("kubectl");
+/* ---- Conflicts. ---- */
 
-/* "apps/v1, Kind=Deployment"; the core group is empty: "/v1, Kind=Pod". */
-static str gvk_text(struct arena *a, const struct json *object)
-{
-    str version = json_get_text(object, S("apiVersion")), kind = json_get_text(object, S("kind"));
-    bool has_group = str_find_char(version, '/') >= 0;
-    return str_fmt(a, "%s%.*s, Kind=%.*s", has_group ? "" : "/", STR(version), STR(kind));
-}
-
-static int check_config(struct arena *a, const struct apply_args *args, struct err *err)
-{
-    const struct json *config = args->config;
-    str gvk = gvk_text(a, config);
-    if (!str_eq(json_get_text(config, S("apiVersion")), args->write.api_version) ||
-        !str_eq(json_get_text(config, S("kind")), args->write.kind))
-        return err_set(err, ERR_BAD_REQUEST, "invalid object type: %.*s", STR(gvk));
-    if (json_len(managed_of(config)))
-        return err_set(err, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
-    if (value_check(&args->write.type, config, a, err) < 0) {
-        const struct json *meta = json_get(config, S("metadata"));
-        return err_wrap(err, "failed to create typed patch object (%.*s/%.*s; %.*s)",
-                        STR(json_get_text(meta, S("namespace"))), STR(json_get_text(meta, S("name"))), STR(gvk));
-    }
-    return 0;
-}
-
-/* Everything one apply works on. */
-struct applying {
-    struct arena *arena;
-    const struct apply_args *args;
-    struct json live;       /* without managedFields */
-    struct managed managed; /* of live; then of the result */
-    struct json merged;
+struct conflict_set {
+    const struct managed_entry *entry;
+    struct fieldset set;
 };
 
-/* What anybody manages. */
-static struct fieldset managed_by_all(struct arena *a, const struct managed *m)
-{
-    struct fieldset *sets = arena_alloc(a, arena_array_size(m->list.n + 1, sizeof *sets));
-    for (size_t i = 0; i < m->list.n; i++)
-        sets[i] = m->list.p[i].set;
-    return fieldset_union_all(a, sets, m->list.n);
-}
-
-/* The entry of this manager with the set that it applies now; *ret_before gets what it applied before. */
-static void enter_manager(struct applying *ap, struct fieldset *ret_before)
-{
-    const struct managed_write *w = &ap->args->write;
-    str id = managed_id(ap->arena, w, true);
-    struct managed_entry *mine = managed_find(&ap->managed, id);
-    struct fieldset set = value_fields(ap->arena, &w->type, ap->args->config);
-    set = fieldset_without(ap->arena, set, fieldset_of_names(ap->arena, w->reset, w->n_reset));
-    if (!mine) {
-        mine = vec_push(ap->arena, &ap->managed.list);
-        *mine = (struct managed_entry){
-            .manager = w->manager.n ? w->manager : S("unknown"),
-            .subresource = w->subresource,
-            .applied = true,
-            .id = id,
-        };
-    }
-    *ret_before = mine->set;
-    mine->api_version = w->api_version;
-    mine->fields = NULL;
-    mine->set = set;
-}
-
-/* Merges, prunes, and finds out whom that takes fields from. */
-static int merge_and_compare(struct applying *ap, struct fieldset *ret_change, conflict_sets *ret_conflicts,
-                             struct err *err)
-{
-    struct arena *a = ap->arena;
-    const struct managed_write *w = &ap->args->write;
-    struct fieldset before;
-    enter_manager(ap, &before);
-    ap->merged = value_merge(a, &w->type, &ap->live, ap->args->config);
-    if (before.n)
-        ap->merged = value_prune(a, &w->type, &ap->merged, before, managed_by_all(a, &ap->managed));
-    *ret_change = (struct fieldset){0};
-    if (value_is_shared(&ap->merged, &ap->live))
-        return 0;
-    int rc = value_diff(a, &w->type, &ap->live, &ap->merged, ret_change, err);
-    if (rc < 0)
-        return err_wrap(err, "failed to compare objects");
-    *ret_change = fieldset_without(a, *ret_change, fieldset_of_names(a, w->reset, w->n_reset));
-    str id = managed_id(a, w, true);
-    vec_each(&ap->managed.list, e)
-    {
-        struct fieldset set =
-            str_eq(e->id, id) ? (struct fieldset){0} : fieldset_common(a, e->set, *ret_change, FIELDSET_IN);
-        if (set.n)
-            *vec_push(a, ret_conflicts) = (struct conflict_set){e, set};
-    }
-    return 0;
-}
-
-/* kubectl may take over, unasked, what the last-applied annotation shows to be its own. */
-static bool drop_allowed(struct applying *ap, conflict_sets *conflicts)
-{
-    struct fieldset allowed;
-    size_t kept = 0;
-    if (!str_eq(ap->args->write.manager, client_side_manager) ||
-        !last_applied_fields(ap->arena, &ap->args->write, &ap->live, &allowed))
-        return false;
-    for (size_t i = 0; i < conflicts->n; i++) {
-        struct conflict_set *c = &conflicts->p[i];
-        c->set = fieldset_minus(ap->arena, c->set, allowed, FIELDSET_IN);
-        if (c->set.n)
-            conflicts->p[kept++] = *c;
-    }
-    conflicts->n = kept;
-    return kept == 0;
-}
-
-static void settle(struct applying *ap, struct fieldset change)
-{
-    struct arena *a = ap->arena;
-    const struct managed_write *w = &ap->args->write;
-    str id = managed_id(a, w, true);
-    vec_each(&ap->managed.list, e)
-    {
-        if (!str_eq(e->id, id))
-            managed_set(e, fieldset_minus(a, e->set, change, FIELDSET_IN | FIELDSET_REMOVED));
-        else
-            managed_set(e, fieldset_minus(a, e->set, managed_never(a), FIELDSET_IN));
-    }
-    if (!value_is_shared(&ap->merged, &ap->live))
-        managed_find(&ap->managed, id)->time = w->time;
-    managed_sweep(&ap->managed);
-}
-
-static int merge_and_settle(struct applying *ap, struct apply_result *ret, struct err *err)
-{
-    struct fieldset change;
-    conflict_sets conflicts = {0};
-    int rc = merge_and_compare(ap, &change, &conflicts, err);
-    if (rc < 0)
-        return rc;
-    if (conflicts.n && !ap->args->force && !drop_allowed(ap, &conflicts))
-        return conflict_report(ap->arena, &conflicts, ret, err);
-    settle(ap, change);
-    ret->object = value_tidy(ap->arena, &ap->args->write.type, &ap->merged, &ap->live);
-    if (str_eq(ap->args->write.manager, client_side_manager))
-        ret->object = last_applied_refresh(ap->arena, &ret->object, ap->args->config);
-    ret->object = managed_attach(ap->arena, &ret->object, &ap->managed);
-    ret->changed = !ap->args->live || !managed_is_same(ap->args->live, &ret->object);
-    if (!ret->changed)
-        ret->object = *ap->args->live;
-    return 0;
-}
-
-/* An object that nobody tracked so far: all that is there counts as one early update. */
-static int begin_tracking(struct applying *ap, struct err *err)
-{
-    struct managed_write before = ap->args->write;
-    before.manager = S("before-first-apply");
-    if (managed_track(&ap->managed, &before, NULL, &ap->live, err) < 0)
-        return err_wrap(err, "failed to create manager for existing fields");
-    return 0;
-}
-
-/* The entry under which this manager applied before, as the object has it; NULL when there is none, or none that is sure
- * to be the only one. */
-static const struct json *own_entry(const struct apply_args *args)
-{
-    const struct managed_write *w = &args->write;
-    const struct json *own = NULL;
-    json_each_item(managed_of(args->live), e)
-    {
-        if (!str_eq(json_get_text(e, S("manager")), w->manager) ||
-            !str_eq(json_get_text(e, S("operation")), S("Apply")) ||
-            !str_eq(json_get_text(e, S("subresource")), w->subresource))
-            continue;
-        if (own || !str_eq(json_get_text(e, S("apiVersion")), w->api_version))
-            return NULL;
-        own = e;
-    }
-    return own;
-}
-
-int apply_thoroughly(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
-{
-    struct applying ap = {.arena = a, .args = args, .live = json_obj(), .managed = {.arena = a}};
-    *ret = (struct apply_result){0};
-    if (managed_decode(a, managed_of(args->live), &ap.managed, err) < 0)
-        return err_wrap(err, "failed to decode managed fields");
-    int rc = check_config(a, args, err);
-    if (rc < 0)
-        return rc;
-    if (args->live)
-        ap.live = managed_attach(a, args->live, &(struct managed){.arena = a});
-    if (ap.managed.list.n == 0)
-        rc = begin_tracking(&ap, err);
-    else
-        managed_reconcile(&ap.managed, &args->write);
-    return rc < 0 ? rc : merge_and_settle(&ap, ret, err);
-}
-
-int apply_patch(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
-{
-    const struct json *own = own_entry(args);
-    if (!own || !apply_is_noop(args, own) || !managed_is_reconciled(managed_of(args->live), &args->write))
-        return apply_thoroughly(a, args, ret, err);
-    *ret = (struct apply_result){.object = *args->live};
-    return 0;
-}
-
-/* Conflicts in words. */
+typedef VEC(struct conflict_set) conflict_sets;
 
 static str name_manager(struct arena *a, const struct managed_entry *e)
 {
@@ -249,7 +48,8 @@ static void add_conflict(void *ctx, const struct fieldset_path *path)
     *vec_push(l->arena, &l->ret->conflicts) = (struct apply_conflict){l->message, buf_str(&b)};
 }
 
-int conflict_report(struct arena *a, const conflict_sets *sets, struct apply_result *ret, struct err *err)
+/* Fills in conflicts, message and err; returns ERR_CONFLICT. */
+static int conflict_report(struct arena *a, const conflict_sets *sets, struct apply_result *ret, struct err *err)
 {
     struct buf all = {.arena = a};
     qsort(sets->p, sets->n, sizeof *sets->p, by_id);
@@ -287,7 +87,10 @@ str last_applied_text(const struct json *object)
     return json_get_text(annotations_of(object), annotation_name);
 }
 
-bool last_applied_fields(struct arena *a, const struct managed_write *w, const struct json *live, struct fieldset *ret)
+/* Fields that the last-applied annotation of live set and that still have that value; false when there is no usable
+ * annotation. */
+static bool last_applied_fields(struct arena *a, const struct managed_write *w, const struct json *live,
+                                struct fieldset *ret)
 {
     str text = last_applied_text(live);
     struct json config;
@@ -497,12 +300,17 @@ static struct json merge(struct arena *a, const struct typed *t, const struct js
     return json_equal(config, live) ? *live : *config;
 }
 
-struct json value_merge(struct arena *a, const struct typed *t, const struct json *live, const struct json *config)
+/* live with config laid over it; the very same handle when that changes nothing. */
+static struct json value_merge(struct arena *a, const struct typed *t, const struct json *live,
+                               const struct json *config)
 {
     return merge(a, t, live, config);
 }
 
 /* ---- Prune. ---- */
+
+static struct json value_prune(struct arena *a, const struct typed *t, const struct json *v, struct fieldset before,
+                               struct fieldset managed);
 
 /* Whether the place of an entry counts as in the set. A declared field is there because of what is in it. */
 static bool holds(const struct fieldset_entry *e, bool is_field)
@@ -582,8 +390,9 @@ static struct json prune_list(const struct pruning *p, const struct typed *t, co
     return changed ? out : *v;
 }
 
-struct json value_prune(struct arena *a, const struct typed *t, const struct json *v, struct fieldset before,
-                        struct fieldset managed)
+/* v without what was applied before and has no manager now; the very same handle when there is no such thing. */
+static struct json value_prune(struct arena *a, const struct typed *t, const struct json *v, struct fieldset before,
+                               struct fieldset managed)
 {
     struct pruning p = {.arena = a, .before = before, .managed = managed};
     struct json out = *v;
@@ -595,6 +404,8 @@ struct json value_prune(struct arena *a, const struct typed *t, const struct jso
 }
 
 /* ---- Tidy. ---- */
+
+static struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live);
 
 /* What Go leaves out of the records of built-in kinds: null, and empty maps and lists; a record that has become null. */
 static bool is_unset(const struct typed *t, const struct json *v, const struct json *live)
@@ -640,7 +451,8 @@ static struct json tidy_list(struct arena *a, const struct typed *t, const struc
     return out;
 }
 
-struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live)
+/* v, made of live (or NULL) by the two above, without what Go leaves out. Who tracks fields looks at v as it was before. */
+static struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live)
 {
     budget_charge(4);
     if (live && value_is_shared(v, live))
@@ -650,4 +462,214 @@ struct json value_tidy(struct arena *a, const struct typed *t, const struct json
     if (json_is_arr(v) && t->allows & TYPED_LIST && t->list == TYPED_LIST_KEYED)
         return tidy_list(a, t, v, live);
     return *v;
+}
+
+/* ---- Apply. ---- */
+
+static const str client_side_manager = S_INIT("kubectl");
+
+/* "apps/v1, Kind=Deployment"; the core group is empty: "/v1, Kind=Pod". */
+static str gvk_text(struct arena *a, const struct json *object)
+{
+    str version = json_get_text(object, S("apiVersion")), kind = json_get_text(object, S("kind"));
+    bool has_group = str_find_char(version, '/') >= 0;
+    return str_fmt(a, "%s%.*s, Kind=%.*s", has_group ? "" : "/", STR(version), STR(kind));
+}
+
+static int check_config(struct arena *a, const struct apply_args *args, struct err *err)
+{
+    const struct json *config = args->config;
+    str gvk = gvk_text(a, config);
+    if (!str_eq(json_get_text(config, S("apiVersion")), args->write.api_version) ||
+        !str_eq(json_get_text(config, S("kind")), args->write.kind))
+        return err_set(err, ERR_BAD_REQUEST, "invalid object type: %.*s", STR(gvk));
+    if (json_len(managed_of(config)))
+        return err_set(err, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
+    if (value_check(&args->write.type, config, a, err) < 0) {
+        const struct json *meta = json_get(config, S("metadata"));
+        return err_wrap(err, "failed to create typed patch object (%.*s/%.*s; %.*s)",
+                        STR(json_get_text(meta, S("namespace"))), STR(json_get_text(meta, S("name"))), STR(gvk));
+    }
+    return 0;
+}
+
+/* Everything one apply works on. */
+struct applying {
+    struct arena *arena;
+    const struct apply_args *args;
+    struct json live;       /* without managedFields */
+    struct managed managed; /* of live; then of the result */
+    struct json merged;
+};
+
+/* What anybody manages. */
+static struct fieldset managed_by_all(struct arena *a, const struct managed *m)
+{
+    struct fieldset *sets = arena_alloc(a, arena_array_size(m->list.n + 1, sizeof *sets));
+    for (size_t i = 0; i < m->list.n; i++)
+        sets[i] = m->list.p[i].set;
+    return fieldset_union_all(a, sets, m->list.n);
+}
+
+/* The entry of this manager with the set that it applies now; *ret_before gets what it applied before. */
+static void enter_manager(struct applying *ap, struct fieldset *ret_before)
+{
+    const struct managed_write *w = &ap->args->write;
+    str id = managed_id(ap->arena, w, true);
+    struct managed_entry *mine = managed_find(&ap->managed, id);
+    struct fieldset set = value_fields(ap->arena, &w->type, ap->args->config);
+    set = fieldset_without(ap->arena, set, fieldset_of_names(ap->arena, w->reset, w->n_reset));
+    if (!mine) {
+        mine = vec_push(ap->arena, &ap->managed.list);
+        *mine = (struct managed_entry){
+            .manager = w->manager.n ? w->manager : S("unknown"),
+            .subresource = w->subresource,
+            .applied = true,
+            .id = id,
+        };
+    }
+    *ret_before = mine->set;
+    mine->api_version = w->api_version;
+    mine->fields = NULL;
+    mine->set = set;
+}
+
+/* Merges, prunes, and finds out whom that takes fields from. */
+static int merge_and_compare(struct applying *ap, struct fieldset *ret_change, conflict_sets *ret_conflicts,
+                             struct err *err)
+{
+    struct arena *a = ap->arena;
+    const struct managed_write *w = &ap->args->write;
+    struct fieldset before;
+    enter_manager(ap, &before);
+    ap->merged = value_merge(a, &w->type, &ap->live, ap->args->config);
+    if (before.n)
+        ap->merged = value_prune(a, &w->type, &ap->merged, before, managed_by_all(a, &ap->managed));
+    *ret_change = (struct fieldset){0};
+    if (value_is_shared(&ap->merged, &ap->live))
+        return 0;
+    int rc = value_diff(a, &w->type, &ap->live, &ap->merged, ret_change, err);
+    if (rc < 0)
+        return err_wrap(err, "failed to compare objects");
+    *ret_change = fieldset_without(a, *ret_change, fieldset_of_names(a, w->reset, w->n_reset));
+    str id = managed_id(a, w, true);
+    vec_each(&ap->managed.list, e)
+    {
+        struct fieldset set =
+            str_eq(e->id, id) ? (struct fieldset){0} : fieldset_common(a, e->set, *ret_change, FIELDSET_IN);
+        if (set.n)
+            *vec_push(a, ret_conflicts) = (struct conflict_set){e, set};
+    }
+    return 0;
+}
+
+/* kubectl may take over, unasked, what the last-applied annotation shows to be its own. */
+static bool drop_allowed(struct applying *ap, conflict_sets *conflicts)
+{
+    struct fieldset allowed;
+    size_t kept = 0;
+    if (!str_eq(ap->args->write.manager, client_side_manager) ||
+        !last_applied_fields(ap->arena, &ap->args->write, &ap->live, &allowed))
+        return false;
+    for (size_t i = 0; i < conflicts->n; i++) {
+        struct conflict_set *c = &conflicts->p[i];
+        c->set = fieldset_minus(ap->arena, c->set, allowed, FIELDSET_IN);
+        if (c->set.n)
+            conflicts->p[kept++] = *c;
+    }
+    conflicts->n = kept;
+    return kept == 0;
+}
+
+static void settle(struct applying *ap, struct fieldset change)
+{
+    struct arena *a = ap->arena;
+    const struct managed_write *w = &ap->args->write;
+    str id = managed_id(a, w, true);
+    vec_each(&ap->managed.list, e)
+    {
+        if (!str_eq(e->id, id))
+            managed_set(e, fieldset_minus(a, e->set, change, FIELDSET_IN | FIELDSET_REMOVED));
+        else
+            managed_set(e, fieldset_minus(a, e->set, managed_never(a), FIELDSET_IN));
+    }
+    if (!value_is_shared(&ap->merged, &ap->live))
+        managed_find(&ap->managed, id)->time = w->time;
+    managed_sweep(&ap->managed);
+}
+
+static int merge_and_settle(struct applying *ap, struct apply_result *ret, struct err *err)
+{
+    struct fieldset change;
+    conflict_sets conflicts = {0};
+    int rc = merge_and_compare(ap, &change, &conflicts, err);
+    if (rc < 0)
+        return rc;
+    if (conflicts.n && !ap->args->force && !drop_allowed(ap, &conflicts))
+        return conflict_report(ap->arena, &conflicts, ret, err);
+    settle(ap, change);
+    ret->object = value_tidy(ap->arena, &ap->args->write.type, &ap->merged, &ap->live);
+    if (str_eq(ap->args->write.manager, client_side_manager))
+        ret->object = last_applied_refresh(ap->arena, &ret->object, ap->args->config);
+    ret->object = managed_attach(ap->arena, &ret->object, &ap->managed);
+    ret->changed = !ap->args->live || !managed_is_same(ap->args->live, &ret->object);
+    if (!ret->changed)
+        ret->object = *ap->args->live;
+    return 0;
+}
+
+/* An object that nobody tracked so far: all that is there counts as one early update. */
+static int begin_tracking(struct applying *ap, struct err *err)
+{
+    struct managed_write before = ap->args->write;
+    before.manager = S("before-first-apply");
+    if (managed_track(&ap->managed, &before, NULL, &ap->live, err) < 0)
+        return err_wrap(err, "failed to create manager for existing fields");
+    return 0;
+}
+
+/* The entry under which this manager applied before, as the object has it; NULL when there is none, or none that is sure
+ * to be the only one. */
+static const struct json *own_entry(const struct apply_args *args)
+{
+    const struct managed_write *w = &args->write;
+    const struct json *own = NULL;
+    json_each_item(managed_of(args->live), e)
+    {
+        if (!str_eq(json_get_text(e, S("manager")), w->manager) ||
+            !str_eq(json_get_text(e, S("operation")), S("Apply")) ||
+            !str_eq(json_get_text(e, S("subresource")), w->subresource))
+            continue;
+        if (own || !str_eq(json_get_text(e, S("apiVersion")), w->api_version))
+            return NULL;
+        own = e;
+    }
+    return own;
+}
+
+int apply_thoroughly(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
+{
+    struct applying ap = {.arena = a, .args = args, .live = json_obj(), .managed = {.arena = a}};
+    *ret = (struct apply_result){0};
+    if (managed_decode(a, managed_of(args->live), &ap.managed, err) < 0)
+        return err_wrap(err, "failed to decode managed fields");
+    int rc = check_config(a, args, err);
+    if (rc < 0)
+        return rc;
+    if (args->live)
+        ap.live = managed_attach(a, args->live, &(struct managed){.arena = a});
+    if (ap.managed.list.n == 0)
+        rc = begin_tracking(&ap, err);
+    else
+        managed_reconcile(&ap.managed, &args->write);
+    return rc < 0 ? rc : merge_and_settle(&ap, ret, err);
+}
+
+int apply_patch(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err)
+{
+    const struct json *own = own_entry(args);
+    if (!own || !apply_is_noop(args, own) || !managed_is_reconciled(managed_of(args->live), &args->write))
+        return apply_thoroughly(a, args, ret, err);
+    *ret = (struct apply_result){.object = *args->live};
+    return 0;
 }

@@ -9,7 +9,7 @@
 #include "patch/fieldset.h"
 #include "patch/typed.h"
 
-/* ---- List items (apply_items.c). ---- */
+/* ---- List items. ---- */
 
 /* What tells an item of a set or keyed list from its siblings. */
 int item_elem(struct arena *a, const struct typed *list, const struct json *item, struct fieldset_elem *ret,
@@ -36,32 +36,25 @@ int items_init(struct arena *a, struct items *ret, const struct typed *list, con
 /* The first item with this element, or ITEM_NONE. */
 uint32_t items_find(const struct items *set, const struct fieldset_elem *elem);
 
-/* ---- Values (apply_value.c). ---- */
+/* ---- Values. ---- */
 
 /* Fails unless config fits the type and no list has two items with the same element. Text: ".spec.x: …". */
 int value_check(const struct typed *t, const struct json *config, struct arena *a, struct err *err);
 /* The fields that a configuration has an opinion on. */
 struct fieldset value_fields(struct arena *a, const struct typed *t, const struct json *config);
 
-/* ---- Differences (apply_diff.c). ---- */
+/* ---- Differences. ---- */
 
 /* Paths that next added or changed (FIELDSET_IN) and removed (FIELDSET_REMOVED). old NULL is an empty object. */
 int value_diff(struct arena *a, const struct typed *t, const struct json *old, const struct json *next,
                struct fieldset *ret, struct err *err);
 
-/* ---- Merging (apply_merge.c). ---- */
+/* ---- Merging. ---- */
 
-/* live with config laid over it; the very same handle when that changes nothing. */
-struct json value_merge(struct arena *a, const struct typed *t, const struct json *live, const struct json *config);
-/* v without what was applied before and has no manager now; the very same handle when there is no such thing. */
-struct json value_prune(struct arena *a, const struct typed *t, const struct json *v, struct fieldset before,
-                        struct fieldset managed);
-/* v, made of live (or NULL) by the two above, without what Go leaves out. Who tracks fields looks at v as it was before. */
-struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live);
 /* True when both handles mean the same scalar or the same memory. */
 bool value_is_shared(const struct json *x, const struct json *y);
 
-/* ---- Records (managed.c). ---- */
+/* ---- Records. ---- */
 
 struct managed_entry {
     str manager, api_version, subresource, time;
@@ -93,37 +86,20 @@ void managed_sweep(struct managed *m);
 void managed_reconcile(struct managed *m, const struct managed_write *w);
 /* True when that, and reading and writing the entries, surely changes nothing; the texts of keys are taken as they are. */
 bool managed_is_reconciled(const struct json *entries, const struct managed_write *w);
-/* Joins the oldest entries of operation Update until at most MANAGED_MAX_UPDATERS are left. */
-void managed_cap(struct managed *m);
 /* Fields no set ever holds. */
 struct fieldset managed_never(struct arena *a);
 /* Records the change from old to next as an Update of this manager. */
 int managed_track(struct managed *m, const struct managed_write *w, const struct json *old, const struct json *next,
                   struct err *err);
 
-/* ---- Conflicts (apply_conflict.c). ---- */
-
-struct conflict_set {
-    const struct managed_entry *entry;
-    struct fieldset set;
-};
-
-typedef VEC(struct conflict_set) conflict_sets;
-
-/* Fills in conflicts, message and err; returns ERR_CONFLICT. */
-int conflict_report(struct arena *a, const conflict_sets *sets, struct apply_result *ret, struct err *err);
-
-/* ---- Client-side apply (apply_last.c). ---- */
+/* ---- Client-side apply. ---- */
 
 /* The annotation; empty when there is none. */
 str last_applied_text(const struct json *object);
-/* Fields that the last-applied annotation of live set and that still have that value; false when there is no usable
- * annotation. */
-bool last_applied_fields(struct arena *a, const struct managed_write *w, const struct json *live, struct fieldset *ret);
 /* Keeps the annotation, where there is one, in step with what kubectl applies. */
 struct json last_applied_refresh(struct arena *a, const struct json *object, const struct json *config);
 
-/* ---- The quick way (apply_noop.c). ---- */
+/* ---- The quick way. ---- */
 
 /* True when applying config surely changes nothing. False: it may. */
 bool apply_is_noop(const struct apply_args *args, const struct json *own_entry);

@@ -306,15 +306,6 @@ bool fieldset_equal(struct fieldset x, struct fieldset y)
     return true;
 }
 
-bool fieldset_has_marks(struct fieldset x, unsigned marks)
-{
-    for (uint32_t i = 0; i < x.n; i++) {
-        if (x.p[i].marks & marks || fieldset_has_marks(x.p[i].below, marks))
-            return true;
-    }
-    return false;
-}
-
 /* Field sets as FieldsV1 trees, and paths as the texts of conflicts. */
 
 /* ---- Elements from values. ---- */

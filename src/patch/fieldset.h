@@ -81,8 +81,6 @@ struct fieldset fieldset_without(struct arena *a, struct fieldset x, struct fiel
 /* Paths of x that y marks with any of marks. */
 struct fieldset fieldset_common(struct arena *a, struct fieldset x, struct fieldset y, unsigned marks);
 bool fieldset_equal(struct fieldset x, struct fieldset y);
-/* True when the set has any path with one of these marks. */
-bool fieldset_has_marks(struct fieldset x, unsigned marks);
 /* Paths of names parted by dots: "metadata.labels". */
 struct fieldset fieldset_of_names(struct arena *a, const str *paths, size_t n);
 

@@ -414,7 +414,8 @@ static bool cap_entry(struct capping *c, struct managed_entry *e)
     return true;
 }
 
-void managed_cap(struct managed *m)
+/* Joins the oldest entries of operation Update until at most MANAGED_MAX_UPDATERS are left. */
+static void managed_cap(struct managed *m)
 {
     struct managed_entry **updaters = arena_alloc(m->arena, arena_array_size(m->list.n + 1, sizeof(void *)));
     struct capping c = {.managed = m};

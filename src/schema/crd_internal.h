@@ -21,8 +21,6 @@ void crd_invalid(struct field_errors *errs, const struct step *at, str value, co
 void crd_invalid_text(struct field_errors *errs, const struct step *at, str value, const char *text);
 /* "Unsupported value: "x": supported values: "a", "b"", the names parted by blanks. */
 void crd_unsupported(struct field_errors *errs, const struct step *at, str value, const char *names);
-/* The value must be there and among the names. */
-void crd_check_choice(struct field_errors *errs, const struct step *at, str value, const char *names);
 /* A list of strings as Go's %#v: []string{"a", "b"}. */
 str crd_strings(struct arena *a, const struct json *list);
 
@@ -35,18 +33,10 @@ struct crd_schema {
 
 /* Everything about one openAPIV3Schema. */
 void crd_check_schema(const struct crd_schema *c, const struct json *schema, const struct step *path);
-/* Keywords with values of the wrong form; true when there are none. */
-bool crd_check_forms(struct field_errors *errs, const struct json *schema, const struct step *path);
-/* The rules of every schema, structural or not. */
-void crd_check_openapi(struct field_errors *errs, const struct json *schema, const struct step *path);
 /* The invariants and the completeness of a structural schema. */
 void crd_check_structural(struct field_errors *errs, const struct json *schema, const struct step *path);
-/* Defaults must fit where they stand. */
-void crd_check_defaults(struct field_errors *errs, const struct json *schema, const struct step *path);
 /* Why the schema cannot be made structural at all ("OpenAPIV3Schema '$ref' is not supported"), or NULL. */
 const char *crd_unstructural(const struct json *schema);
-
-void crd_check_conversion(struct field_errors *errs, const struct json *spec, const struct step *at);
 
 enum { CRD_MAX_VERSIONS = 1000 }; /* far beyond any use; keeps pairwise comparison cheap */
 
@@ -61,8 +51,5 @@ struct crd_field {
     str canonical;
 };
 
-/* Follows a path like .spec.color or .map['key'] through a schema; NULL, or what is wrong with it. */
-const char *crd_field_find(struct arena *a, const struct json *schema, str path, bool allow_brackets,
-                           struct crd_field *ret);
 void crd_check_selectable(struct field_errors *errs, const struct json *fields, const struct json *schema,
                           const struct step *path);

@@ -4,6 +4,223 @@
 #include "schema/crd_internal.h"
 #include "schema/schema_internal.h"
 
+static const char *crd_field_find(struct arena *a, const struct json *schema, str path, bool allow_brackets,
+                                  struct crd_field *ret);
+
+/* Defaults in a schema: each must have no fields unknown where it stands, and must pass validation there. Most schemas have few:
+ * what is below the first on the way down is compiled, once, and walked side by side with its JSON. */
+
+struct walk {
+    struct field_errors *errs;
+    bool is_root;
+    bool inside_meta; /* below apiVersion, kind or metadata of an embedded resource */
+};
+
+static void check_pruned(struct field_errors *errs, schema_node node, bool is_resource, const struct json *value,
+                         const struct step *at)
+{
+    struct arena scratch ARENA_SCOPE = {0};
+    struct json pruned = json_dup(&scratch, value);
+    schema_prune(node, &pruned, &(struct schema_prune_args){.is_resource = is_resource});
+    if (!json_equal(&pruned, value))
+        crd_invalid(errs, at, field_value(errs->arena, value), "must not have unknown fields");
+}
+
+static void check_default(const struct walk *w, schema_node node, const struct json *value, const struct step *at)
+{
+    struct field_errors *errs = w->errs;
+    struct buf base = {.arena = errs->arena};
+    schema_path_format(&base, at, true);
+    if (!w->inside_meta)
+        check_pruned(errs, node, w->is_root || schema_node_is_resource(node), value, at);
+    (void)schema_validate_default(node, buf_str(&base), value, w->is_root, errs);
+}
+
+static void walk(const struct walk *w, schema_node node, const struct json *schema, const struct step *path);
+
+static void walk_under(const struct walk *w, schema_node node, const struct json *schema, const struct step *path)
+{
+    const struct json *items = json_get(schema, S("items")), *props = json_get(schema, S("properties"));
+    bool is_resource = json_true(json_get(schema, S("x-kubernetes-embedded-resource")));
+    struct walk under = {.errs = w->errs, .inside_meta = w->inside_meta && !is_resource};
+    if (json_is_obj(items))
+        walk(&under, node.schema ? schema_items(node) : node, items, AT(path, S("items")));
+    json_each_member(props, m)
+    {
+        struct walk inside = under;
+        if (is_resource && is_meta_field(m))
+            inside.inside_meta = true;
+        walk(&inside, node.schema ? schema_property(node, json_key(m)) : node, &m->val,
+             AT_KEY(AT(path, S("properties")), json_key(m)));
+    }
+}
+
+static void walk(const struct walk *w, schema_node node, const struct json *schema, const struct step *path)
+{
+    const struct json *value = json_get(schema, S("default"));
+    struct schema *own = NULL;
+    if (!json_is_null(value)) {
+        if (node.schema == NULL) {
+            if (schema_compile(schema, &own, NULL) < 0)
+                return; /* a type nobody knows: crd_check_openapi says so */
+            node = schema_root(own);
+        }
+        struct walk here = *w;
+        here.inside_meta = w->inside_meta && !schema_node_is_resource(node);
+        check_default(&here, node, value, AT(path, S("default")));
+    }
+    walk_under(w, node, schema, path);
+    schema_free(own);
+}
+
+/* Defaults must fit where they stand. */
+static void crd_check_defaults(struct field_errors *errs, const struct json *schema, const struct step *path)
+{
+    walk(&(struct walk){.errs = errs, .is_root = true}, (schema_node){0}, schema, path);
+}
+
+/* Paths that a CustomResourceDefinition holds: of printed columns, of scale, of selectable fields. */
+
+enum { MAX_SELECTABLE = 8 };
+
+void crd_check_json_path(struct field_errors *errs, const struct step *at, str path)
+{
+    if (path.p[0] != '.')
+        crd_invalid_text(errs, at, path, "must be a simple json path starting with .");
+}
+
+/* The next token: a dot, a bracket, a quoted string, or the text up to one of them. */
+static str next_token(str *rest)
+{
+    size_t n = 0;
+    str s = *rest;
+    if (s.n && s.p[0] == '\'') {
+        for (n = 1; n < s.n && !(s.p[n] == '\'' && s.p[n - 1] != '\\'); n++)
+            ;
+        n += n < s.n;
+    } else {
+        while (n < s.n && !memchr(".[]", s.p[n], 3))
+            n++;
+        n += n == 0 && s.n > 0;
+    }
+    *rest = str_from(s, n);
+    return str_upto(s, n);
+}
+
+/* 'it\'s' without quotes and backslashes. */
+static bool unquote(struct arena *a, str token, str *ret)
+{
+    if (token.n < 2 || token.p[0] != '\'' || token.p[token.n - 1] != '\'')
+        return false;
+    struct buf b = {.arena = a};
+    for (size_t i = 1; i + 1 < token.n; i++) {
+        if (token.p[i] == '\\' && i + 2 < token.n)
+            i++;
+        buf_add_char(&b, token.p[i]);
+    }
+    *ret = buf_str(&b);
+    return true;
+}
+
+static const char *enter(struct arena *a, struct crd_field *field, str name, struct buf *canonical)
+{
+    const struct json *props = json_get(field->schema, S("properties"));
+    const struct json *extra = json_get(field->schema, S("additionalProperties"));
+    (void)a;
+    if (json_len(props)) {
+        if (canonical->n)
+            buf_add_char(canonical, '.');
+        buf_add_str(canonical, name);
+        field->schema = json_get(props, name);
+        return field->schema ? NULL : "does not refer to a valid field";
+    }
+    if (json_is_null(extra))
+        return "does not refer to a valid field";
+    buf_fmt(canonical, "[%.*s]", STR(name));
+    field->schema = json_is_obj(extra) ? extra : NULL;
+    return NULL;
+}
+
+/* Follows a path like .spec.color or .map['key'] through a schema; NULL, or what is wrong with it. */
+static const char *crd_field_find(struct arena *a, const struct json *schema, str path, bool allow_brackets,
+                                  struct crd_field *ret)
+{
+    *ret = (struct crd_field){.schema = schema};
+    struct buf canonical = {.arena = a};
+    while (path.n) {
+        str token = next_token(&path);
+        bool bracket = str_eq(token, S("["));
+        if (!bracket && !str_eq(token, S(".")))
+            return str_cstr(a, str_fmt(a, "expected [ or . but got: %.*s", STR(token)));
+        if (bracket && !allow_brackets)
+            return "array notation is not allowed";
+        if (path.n == 0)
+            return "unexpected end of JSON path";
+        str name = next_token(&path);
+        if (bracket && !unquote(a, name, &name))
+            return str_cstr(a, str_fmt(a, "expected single quoted string but got %.*s", STR(name)));
+        const char *wrong = enter(a, ret, name, &canonical);
+        if (wrong)
+            return wrong;
+        if (ret->first.p == NULL)
+            ret->first = name;
+        if (bracket && path.n == 0)
+            return "unexpected end of JSON path";
+        str close = bracket ? next_token(&path) : S("]");
+        if (!str_eq(close, S("]")))
+            return str_cstr(a, str_fmt(a, "expected ] but got %.*s", STR(close)));
+    }
+    ret->canonical = buf_str(&canonical);
+    return NULL;
+}
+
+static bool is_selectable(const struct json *schema)
+{
+    str type = json_get_text(schema, S("type"));
+    return str_eq(type, S("string")) || str_eq(type, S("boolean")) || str_eq(type, S("integer"));
+}
+
+void crd_check_selectable(struct field_errors *errs, const struct json *fields, const struct json *schema,
+                          const struct step *path)
+{
+    struct arena *a = errs->arena;
+    struct map seen = {0};
+    for (uint32_t i = 0; i < json_len(fields); i++) {
+        const struct step *item = AT_ITEM(path, i), *at = AT(item, S("jsonPath"));
+        str text = json_get_text(&fields->items[i], S("jsonPath"));
+        struct crd_field field;
+        if (text.n == 0) {
+            crd_required(errs, at, "");
+            continue;
+        }
+        const char *wrong = crd_field_find(a, schema, text, false, &field);
+        if (wrong) {
+            crd_invalid_text(errs, at, text, str_cstr(a, str_fmt(a, "is an invalid path: %s", wrong)));
+            continue;
+        }
+        if (str_eq(field.first, S("metadata")))
+            crd_invalid_text(errs, at, text, "must not point to fields in metadata");
+        if (!is_selectable(field.schema))
+            crd_invalid_text(errs, at, text,
+                             "must point to a field of type string, boolean or integer. Enum string fields and strings "
+                             "with formats are allowed.");
+        if (!map_set(&seen, field.canonical, &seen))
+            continue;
+        struct buf field_name = {.arena = a}, quoted = {.arena = a};
+        schema_path_format(&field_name, at, true);
+        buf_add_quoted(&quoted, text);
+        field_error_add(errs, FIELD_DUPLICATE, buf_str(&field_name), buf_str(&quoted), "%s", "");
+    }
+    size_t distinct = seen.n;
+    map_done(&seen);
+    if (distinct > MAX_SELECTABLE) {
+        struct buf field_name = {.arena = a};
+        schema_path_format(&field_name, path, true);
+        field_error_add(errs, FIELD_TOO_MANY, buf_str(&field_name), str_fmt(a, "%zu", distinct),
+                        "must have at most %d items", MAX_SELECTABLE);
+    }
+}
+
 /* The rules for one openAPIV3Schema, apart from being structural. */
 
 /* What is known on the way down. */
@@ -33,7 +250,8 @@ static bool check_forms_of(struct field_errors *errs, const struct keywords *kw,
     return ok;
 }
 
-bool crd_check_forms(struct field_errors *errs, const struct json *schema, const struct step *path)
+/* Keywords with values of the wrong form; true when there are none. */
+static bool crd_check_forms(struct field_errors *errs, const struct json *schema, const struct step *path)
 {
     struct keywords kw;
     keywords_read(schema, &kw);
@@ -356,7 +574,8 @@ static void check(const struct context *c, const struct json *schema, const stru
     check_extensions(c, &kw, schema, path);
 }
 
-void crd_check_openapi(struct field_errors *errs, const struct json *schema, const struct step *path)
+/* The rules of every schema, structural or not. */
+static void crd_check_openapi(struct field_errors *errs, const struct json *schema, const struct step *path)
 {
     check(&(struct context){.errs = errs, .is_root = true}, schema, path);
 }
@@ -433,216 +652,4 @@ void crd_check_schema(const struct crd_schema *c, const struct json *schema, con
     crd_check_openapi(errs, schema, path);
     if (why && errs->list.n == first)
         crd_invalid(errs, path, S("\"\""), why);
-}
-
-/* Defaults in a schema: each must have no fields unknown where it stands, and must pass validation there. Most schemas have few:
- * what is below the first on the way down is compiled, once, and walked side by side with its JSON. */
-
-struct walk {
-    struct field_errors *errs;
-    bool is_root;
-    bool inside_meta; /* below apiVersion, kind or metadata of an embedded resource */
-};
-
-static void check_pruned(struct field_errors *errs, schema_node node, bool is_resource, const struct json *value,
-                         const struct step *at)
-{
-    struct arena scratch ARENA_SCOPE = {0};
-    struct json pruned = json_dup(&scratch, value);
-    schema_prune(node, &pruned, &(struct schema_prune_args){.is_resource = is_resource});
-    if (!json_equal(&pruned, value))
-        crd_invalid(errs, at, field_value(errs->arena, value), "must not have unknown fields");
-}
-
-static void check_default(const struct walk *w, schema_node node, const struct json *value, const struct step *at)
-{
-    struct field_errors *errs = w->errs;
-    struct buf base = {.arena = errs->arena};
-    schema_path_format(&base, at, true);
-    if (!w->inside_meta)
-        check_pruned(errs, node, w->is_root || schema_node_is_resource(node), value, at);
-    (void)schema_validate_default(node, buf_str(&base), value, w->is_root, errs);
-}
-
-static void walk(const struct walk *w, schema_node node, const struct json *schema, const struct step *path);
-
-static void walk_under(const struct walk *w, schema_node node, const struct json *schema, const struct step *path)
-{
-    const struct json *items = json_get(schema, S("items")), *props = json_get(schema, S("properties"));
-    bool is_resource = json_true(json_get(schema, S("x-kubernetes-embedded-resource")));
-    struct walk under = {.errs = w->errs, .inside_meta = w->inside_meta && !is_resource};
-    if (json_is_obj(items))
-        walk(&under, node.schema ? schema_items(node) : node, items, AT(path, S("items")));
-    json_each_member(props, m)
-    {
-        struct walk inside = under;
-        if (is_resource && is_meta_field(m))
-            inside.inside_meta = true;
-        walk(&inside, node.schema ? schema_property(node, json_key(m)) : node, &m->val,
-             AT_KEY(AT(path, S("properties")), json_key(m)));
-    }
-}
-
-static void walk(const struct walk *w, schema_node node, const struct json *schema, const struct step *path)
-{
-    const struct json *value = json_get(schema, S("default"));
-    struct schema *own = NULL;
-    if (!json_is_null(value)) {
-        if (node.schema == NULL) {
-            if (schema_compile(schema, &own, NULL) < 0)
-                return; /* a type nobody knows: crd_check_openapi says so */
-            node = schema_root(own);
-        }
-        struct walk here = *w;
-        here.inside_meta = w->inside_meta && !schema_node_is_resource(node);
-        check_default(&here, node, value, AT(path, S("default")));
-    }
-    walk_under(w, node, schema, path);
-    schema_free(own);
-}
-
-void crd_check_defaults(struct field_errors *errs, const struct json *schema, const struct step *path)
-{
-    walk(&(struct walk){.errs = errs, .is_root = true}, (schema_node){0}, schema, path);
-}
-
-/* Paths that a CustomResourceDefinition holds: of printed columns, of scale, of selectable fields. */
-
-enum { MAX_SELECTABLE = 8 };
-
-void crd_check_json_path(struct field_errors *errs, const struct step *at, str path)
-{
-    if (path.p[0] != '.')
-        crd_invalid_text(errs, at, path, "must be a simple json path starting with .");
-}
-
-/* The next token: a dot, a bracket, a quoted string, or the text up to one of them. */
-static str next_token(str *rest)
-{
-    size_t n = 0;
-    str s = *rest;
-    if (s.n && s.p[0] == '\'') {
-        for (n = 1; n < s.n && !(s.p[n] == '\'' && s.p[n - 1] != '\\'); n++)
-            ;
-        n += n < s.n;
-    } else {
-        while (n < s.n && !memchr(".[]", s.p[n], 3))
-            n++;
-        n += n == 0 && s.n > 0;
-    }
-    *rest = str_from(s, n);
-    return str_upto(s, n);
-}
-
-/* 'it\'s' without quotes and backslashes. */
-static bool unquote(struct arena *a, str token, str *ret)
-{
-    if (token.n < 2 || token.p[0] != '\'' || token.p[token.n - 1] != '\'')
-        return false;
-    struct buf b = {.arena = a};
-    for (size_t i = 1; i + 1 < token.n; i++) {
-        if (token.p[i] == '\\' && i + 2 < token.n)
-            i++;
-        buf_add_char(&b, token.p[i]);
-    }
-    *ret = buf_str(&b);
-    return true;
-}
-
-static const char *enter(struct arena *a, struct crd_field *field, str name, struct buf *canonical)
-{
-    const struct json *props = json_get(field->schema, S("properties"));
-    const struct json *extra = json_get(field->schema, S("additionalProperties"));
-    (void)a;
-    if (json_len(props)) {
-        if (canonical->n)
-            buf_add_char(canonical, '.');
-        buf_add_str(canonical, name);
-        field->schema = json_get(props, name);
-        return field->schema ? NULL : "does not refer to a valid field";
-    }
-    if (json_is_null(extra))
-        return "does not refer to a valid field";
-    buf_fmt(canonical, "[%.*s]", STR(name));
-    field->schema = json_is_obj(extra) ? extra : NULL;
-    return NULL;
-}
-
-const char *crd_field_find(struct arena *a, const struct json *schema, str path, bool allow_brackets,
-                           struct crd_field *ret)
-{
-    *ret = (struct crd_field){.schema = schema};
-    struct buf canonical = {.arena = a};
-    while (path.n) {
-        str token = next_token(&path);
-        bool bracket = str_eq(token, S("["));
-        if (!bracket && !str_eq(token, S(".")))
-            return str_cstr(a, str_fmt(a, "expected [ or . but got: %.*s", STR(token)));
-        if (bracket && !allow_brackets)
-            return "array notation is not allowed";
-        if (path.n == 0)
-            return "unexpected end of JSON path";
-        str name = next_token(&path);
-        if (bracket && !unquote(a, name, &name))
-            return str_cstr(a, str_fmt(a, "expected single quoted string but got %.*s", STR(name)));
-        const char *wrong = enter(a, ret, name, &canonical);
-        if (wrong)
-            return wrong;
-        if (ret->first.p == NULL)
-            ret->first = name;
-        if (bracket && path.n == 0)
-            return "unexpected end of JSON path";
-        str close = bracket ? next_token(&path) : S("]");
-        if (!str_eq(close, S("]")))
-            return str_cstr(a, str_fmt(a, "expected ] but got %.*s", STR(close)));
-    }
-    ret->canonical = buf_str(&canonical);
-    return NULL;
-}
-
-static bool is_selectable(const struct json *schema)
-{
-    str type = json_get_text(schema, S("type"));
-    return str_eq(type, S("string")) || str_eq(type, S("boolean")) || str_eq(type, S("integer"));
-}
-
-void crd_check_selectable(struct field_errors *errs, const struct json *fields, const struct json *schema,
-                          const struct step *path)
-{
-    struct arena *a = errs->arena;
-    struct map seen = {0};
-    for (uint32_t i = 0; i < json_len(fields); i++) {
-        const struct step *item = AT_ITEM(path, i), *at = AT(item, S("jsonPath"));
-        str text = json_get_text(&fields->items[i], S("jsonPath"));
-        struct crd_field field;
-        if (text.n == 0) {
-            crd_required(errs, at, "");
-            continue;
-        }
-        const char *wrong = crd_field_find(a, schema, text, false, &field);
-        if (wrong) {
-            crd_invalid_text(errs, at, text, str_cstr(a, str_fmt(a, "is an invalid path: %s", wrong)));
-            continue;
-        }
-        if (str_eq(field.first, S("metadata")))
-            crd_invalid_text(errs, at, text, "must not point to fields in metadata");
-        if (!is_selectable(field.schema))
-            crd_invalid_text(errs, at, text,
-                             "must point to a field of type string, boolean or integer. Enum string fields and strings "
-                             "with formats are allowed.");
-        if (!map_set(&seen, field.canonical, &seen))
-            continue;
-        struct buf field_name = {.arena = a}, quoted = {.arena = a};
-        schema_path_format(&field_name, at, true);
-        buf_add_quoted(&quoted, text);
-        field_error_add(errs, FIELD_DUPLICATE, buf_str(&field_name), buf_str(&quoted), "%s", "");
-    }
-    size_t distinct = seen.n;
-    map_done(&seen);
-    if (distinct > MAX_SELECTABLE) {
-        struct buf field_name = {.arena = a};
-        schema_path_format(&field_name, path, true);
-        field_error_add(errs, FIELD_TOO_MANY, buf_str(&field_name), str_fmt(a, "%zu", distinct),
-                        "must have at most %d items", MAX_SELECTABLE);
-    }
 }

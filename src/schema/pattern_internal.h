@@ -47,7 +47,6 @@ uint32_t gate_next(struct gate *g);
 bool gate_escape(struct gate *g, uint32_t *ret);
 /* \d, \w, [:alpha:]… without their backslash or brackets: writes the items of a class. */
 enum unicode_class { UNICODE_UNKNOWN, UNICODE_ANY, UNICODE_CATEGORY, UNICODE_SCRIPT };
-enum unicode_class unicode_class_find(str name);
 
 /* [abc], at the bracket. */
 bool gate_class(struct gate *g);

@@ -201,8 +201,6 @@ static inline bool is_wide(uint32_t names, const struct json *obj)
 /* The compiled pattern, made now if it is needed for the first time. */
 const struct pattern *schema_pattern(const struct schema *s, uint32_t index);
 
-/* Values (defaults, enums) packed into bytes. */
-void schema_pack(struct buf *b, const struct json *v);
 /* Builds the value at *p again and steps behind it. The tree does not refer to the bytes. */
 struct json schema_unpack(struct arena *a, const char **p);
 /* Whether the value at p is a text; ret is borrowed. */
@@ -242,16 +240,6 @@ struct prune_notes {
     VEC(str) metadata;          /* inside embedded metadata: these come after all others */
 };
 
-void schema_note_unknown(struct prune_notes *notes, const struct step *up, const struct json_member *m);
-/* Sorts what was found into notes->out. */
-void schema_notes_finish(struct prune_notes *notes, size_t first);
-/* Prunes the metadata of an embedded resource. */
-void schema_prune_metadata(struct json *resource, const struct schema_prune_args *args, struct prune_notes *notes,
-                           const struct step *up);
-/* Prunes a value by the node at this place; 0: the schema knows nothing about it. */
-void schema_prune_value(const struct schema *s, uint32_t at, struct json *v, const struct schema_prune_args *args,
-                        struct prune_notes *notes, const struct step *path);
-
 /* ---- Validation ---- */
 
 /* State of one validation. */
@@ -264,9 +252,6 @@ struct validation {
     uint32_t matches; /* checks passed so far: tells the closest of several alternatives, counted as upstream */
     struct pattern_scratch *scratch;
 };
-
-/* Checks a value and everything below it. */
-bool validate_value(struct validation *v, uint32_t at, const struct json *value, const struct step *path);
 
 /* A default: embedded resources first, then, if these are fine, the schema's own rules; lists are not compared. At the
  * root of a schema the value is a resource itself. */
@@ -304,7 +289,5 @@ bool report(struct validation *v, const struct step *path, enum field_error_type
 /* The same without "spec.x in body". */
 bool report_plain(struct validation *v, const struct step *path, enum field_error_type type, str value, const char *fmt,
                   ...) __attribute__((format(printf, 5, 6)));
-/* Of the whole: "<nil>: Invalid value: \"\": text" */
-bool report_whole(struct validation *v, str text);
 /* Copies the errors of a part that are not there yet. */
 void report_merge(struct validation *v, const struct field_errors *from);

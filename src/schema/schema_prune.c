@@ -32,7 +32,7 @@ static bool make_path(struct prune_notes *notes, const struct step *up, const st
     return true;
 }
 
-void schema_note_unknown(struct prune_notes *notes, const struct step *up, const struct json_member *m)
+static void schema_note_unknown(struct prune_notes *notes, const struct step *up, const struct json_member *m)
 {
     str path;
     if (make_path(notes, up, m, false, &path))
@@ -51,7 +51,8 @@ static int by_text(const void *a, const void *b)
     return str_cmp(*(const str *)a, *(const str *)b);
 }
 
-void schema_notes_finish(struct prune_notes *notes, size_t first)
+/* Sorts what was found into notes->out. */
+static void schema_notes_finish(struct prune_notes *notes, size_t first)
 {
     struct schema_unknown *out = notes->out;
     if (out == NULL)
@@ -100,8 +101,9 @@ static void prune_record(struct json *v, const struct shape *shape, struct prune
     v->n = kept;
 }
 
-void schema_prune_metadata(struct json *resource, const struct schema_prune_args *args, struct prune_notes *notes,
-                           const struct step *up)
+/* Prunes the metadata of an embedded resource. */
+static void schema_prune_metadata(struct json *resource, const struct schema_prune_args *args,
+                                  struct prune_notes *notes, const struct step *up)
 {
     struct json *metadata = args->object_meta ? json_get_mut(resource, S("metadata")) : NULL;
     if (metadata)
@@ -175,12 +177,6 @@ static void prune(const struct pruner *p, uint32_t at, struct json *v, bool keep
         if (v->items[i].type >= JSON_ARR)
             prune(p, node->items, &v->items[i], keep, &(struct step){.up = path, .index = i});
     }
-}
-
-void schema_prune_value(const struct schema *s, uint32_t at, struct json *v, const struct schema_prune_args *args,
-                        struct prune_notes *notes, const struct step *path)
-{
-    prune(&(struct pruner){s, args, notes}, at, v, false, path);
 }
 
 void schema_prune(schema_node n, struct json *v, const struct schema_prune_args *args)
