@@ -27,9 +27,15 @@ static void fail_template(struct template *t, const char *why)
     t->at += strlen(t->at);
 }
 
+static void skip_blanks(struct template *t)
+{
+    while (*t->at == ' ' || *t->at == '\n')
+        t->at++;
+}
+
 static bool accept_char(struct template *t, char c)
 {
-    t->at += strspn(t->at, " \n");
+    skip_blanks(t);
     if (*t->at != c)
         return false;
     t->at++;
@@ -45,40 +51,64 @@ static bool accept_word(struct template *t, const char *word)
     return true;
 }
 
-/* The value of the placeholder after its percent sign. Conversions that take the same argument share a row. */
-static struct json parse_placeholder(struct template *t)
+static struct json take_text(struct template *t, bool has_length)
 {
-    if (accept_word(t, ".*s")) {
-        int n = t->is_check ? 1 : va_arg(t->args, int);
-        const char *p = t->is_check ? "x" : va_arg(t->args, const char *);
+    int n = !has_length ? 0 : t->is_check ? 1 : va_arg(t->args, int);
+    const char *p = t->is_check ? "x" : va_arg(t->args, const char *);
+    if (has_length)
         return json_str((str){p, n > 0 ? (size_t)n : 0});
+    return p ? json_str(str_of(p)) : json_null();
+}
+
+/* The value of an integer after its length modifiers: d or u. */
+static struct json take_int(struct template *t, bool is_wide)
+{
+    bool is_signed = *t->at == 'd';
+    if (*t->at++ != 'u' && !is_signed) {
+        t->at--;
+        fail_template(t, "unknown placeholder");
     }
-    if (accept_word(t, "s")) {
-        const char *s = t->is_check ? "x" : va_arg(t->args, const char *);
-        return s ? json_str(str_of(s)) : json_null();
-    }
-    if (accept_word(t, "p")) {
-        const struct json *v = t->is_check ? NULL : va_arg(t->args, const struct json *);
-        return v ? *v : json_null();
-    }
-    if (accept_word(t, "c"))
-        return json_bool(t->is_check || va_arg(t->args, int));
-    if (accept_word(t, "d"))
-        return json_int(t->is_check ? 1 : va_arg(t->args, int));
-    if (accept_word(t, "u"))
-        return json_uint(t->is_check ? 1 : va_arg(t->args, unsigned));
-    if (accept_word(t, "ld") || accept_word(t, "lld") || accept_word(t, "zd"))
-        return json_int(t->is_check ? 1 : va_arg(t->args, int64_t));
-    if (accept_word(t, "lu") || accept_word(t, "llu") || accept_word(t, "zu"))
-        return json_uint(t->is_check ? 1 : va_arg(t->args, uint64_t));
-    if (accept_word(t, "g"))
-        return json_real(t->is_check ? 1 : va_arg(t->args, double));
-    fail_template(t, "unknown placeholder");
-    return json_null();
+    if (t->is_check || t->why)
+        return json_int(1);
+    if (is_signed)
+        return json_int(is_wide ? va_arg(t->args, int64_t) : va_arg(t->args, int));
+    return json_uint(is_wide ? va_arg(t->args, uint64_t) : va_arg(t->args, unsigned));
 }
 _Static_assert(sizeof(long) == sizeof(int64_t) && sizeof(long long) == sizeof(int64_t) &&
                    sizeof(size_t) == sizeof(uint64_t),
-               "%ld, %lld and %zd take the same argument");
+               "l, ll and z mean the same");
+
+/* The value of the placeholder after its percent sign. */
+static struct json parse_placeholder(struct template *t)
+{
+    switch (*t->at++) {
+    case '.':
+        if (accept_word(t, "*s"))
+            return take_text(t, true);
+        break;
+    case 's':
+        return take_text(t, false);
+    case 'p': {
+        const struct json *v = t->is_check ? NULL : va_arg(t->args, const struct json *);
+        return v ? *v : json_null();
+    }
+    case 'c':
+        return json_bool(t->is_check || va_arg(t->args, int));
+    case 'g':
+        return json_real(t->is_check ? 1 : va_arg(t->args, double));
+    case 'l':
+        t->at += *t->at == 'l';
+        return take_int(t, true);
+    case 'z':
+        return take_int(t, true);
+    default:
+        t->at--;
+        return take_int(t, false);
+    }
+    t->at--;
+    fail_template(t, "unknown placeholder");
+    return json_null();
+}
 
 static void add_placeholder(struct template *t, struct buf *b)
 {
@@ -95,7 +125,8 @@ static void add_placeholder(struct template *t, struct buf *b)
 static str parse_text(struct template *t)
 {
     const char *start = t->at;
-    t->at += strcspn(t->at, "'\\%");
+    while (*t->at && *t->at != '\'' && *t->at != '\\' && *t->at != '%')
+        t->at++;
     if (*t->at == '\'')
         return (str){start, (size_t)(t->at++ - start)};
     struct buf b = {.arena = t->a};
@@ -118,6 +149,12 @@ static str parse_text(struct template *t)
     return buf_str(&b);
 }
 
+static bool is_key_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '-' && c <= '9') || c == '_' ||
+           c == '$'; /* - . / 0-9 */
+}
+
 static str parse_key(struct template *t)
 {
     if (accept_char(t, '\''))
@@ -128,11 +165,12 @@ static str parse_key(struct template *t)
             fail_template(t, "a key must be text");
         return json_text(&v);
     }
-    size_t n = strspn(t->at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./$");
-    if (n == 0)
+    const char *start = t->at;
+    while (is_key_char(*t->at))
+        t->at++;
+    if (t->at == start)
         fail_template(t, "expected a key");
-    t->at += n;
-    return (str){t->at - n, n};
+    return (str){start, (size_t)(t->at - start)};
 }
 
 /* As omitempty in Go. */
@@ -182,35 +220,47 @@ static struct json parse_array(struct template *t)
     return arr;
 }
 
+static struct json parse_number(struct template *t)
+{
+    const char *start = t->at;
+    int64_t i = 0;
+    while (*t->at == '-' || (*t->at >= '0' && *t->at <= '9'))
+        t->at++;
+    if (!str_to_int64((str){start, (size_t)(t->at - start)}, &i)) {
+        t->at = start;
+        fail_template(t, "expected a value");
+    }
+    return json_int(i);
+}
+
 static struct json parse_value(struct template *t)
 {
-    if (accept_char(t, '{'))
+    skip_blanks(t);
+    switch (*t->at++) {
+    case '{':
         return parse_object(t);
-    if (accept_char(t, '['))
+    case '[':
         return parse_array(t);
-    if (accept_char(t, '\''))
+    case '\'':
         return json_str(parse_text(t));
-    if (accept_char(t, '%'))
+    case '%':
         return parse_placeholder(t);
+    default:
+        t->at--;
+    }
     if (accept_word(t, "true"))
         return json_bool(true);
     if (accept_word(t, "false"))
         return json_bool(false);
     if (accept_word(t, "null"))
         return json_null();
-    size_t n = strspn(t->at, "-0123456789");
-    int64_t i = 0;
-    if (str_to_int64((str){t->at, n}, &i))
-        t->at += n;
-    else
-        fail_template(t, "expected a value");
-    return json_int(i);
+    return parse_number(t);
 }
 
 static struct json parse_template(struct template *t)
 {
     struct json v = parse_value(t);
-    t->at += strspn(t->at, " \n");
+    skip_blanks(t);
     if (*t->at)
         fail_template(t, "expected the end");
     return v;

@@ -269,9 +269,9 @@ const struct columns *columns_of_crd(struct arena *a, const struct json *printer
 
 /* ---- Tables. ---- */
 
-static struct json text_or_empty(const char *s)
+static const char *or_empty(const char *s)
 {
-    return json_str(str_of(s ? s : ""));
+    return s ? s : "";
 }
 
 struct json columns_define(struct arena *a, const struct columns *columns)
@@ -279,14 +279,10 @@ struct json columns_define(struct arena *a, const struct columns *columns)
     struct json list = json_arr_sized(a, columns->n);
     for (size_t i = 0; i < columns->n; i++) {
         const struct column *c = &columns->list[i];
-        struct json def = json_obj_sized(a, 5);
-        json_add(a, &def, S("name"), text_or_empty(c->name));
-        json_add(a, &def, S("type"), text_or_empty(c->type));
-        json_add(a, &def, S("format"), text_or_empty(c->format));
-        json_add(a, &def, S("description"),
-                 text_or_empty(c->description ? c->description : column_description(c->name)));
-        json_add(a, &def, S("priority"), json_int(c->priority));
-        json_push(a, &list, def);
+        const char *description = c->description ? c->description : column_description(c->name);
+        json_push(a, &list,
+                  json_build(a, "{name: %s, type: %s, format: %s, description: %s, priority: %d}", or_empty(c->name),
+                             or_empty(c->type), or_empty(c->format), or_empty(description), c->priority));
     }
     return list;
 }
@@ -300,7 +296,7 @@ static struct json cell(struct arena *a, const struct column *c, const struct js
         return hit ? typed(a, c->type, hit, now) : json_null();
     }
     str text = json_text(json_dig(obj, c->field));
-    return text.n ? json_str(text) : text_or_empty(c->absent);
+    return json_str(text.n ? text : str_of(or_empty(c->absent)));
 }
 
 struct json columns_cells(struct arena *a, const struct columns *columns, const struct json *obj, int64_t now)

@@ -290,12 +290,8 @@ static void fill_persistent_volume(struct arena *a, struct json *object)
 
 static void prepare_persistent_volume(struct arena *a, struct json *object)
 {
-    struct json *status = json_set(a, object, S("status"), json_obj());
-    json_set(a, status, S("phase"), json_str(S("Pending")));
-    copy_member(a, status, object_meta(object), S("creationTimestamp"));
-    if (status->n == 2) /* the phase is as old as the object */
-        json_set(a, status, S("lastPhaseTransitionTime"), *json_get(status, S("creationTimestamp")));
-    json_remove(status, S("creationTimestamp"));
+    struct json created = json_dup(a, json_get(object_meta(object), S("creationTimestamp")));
+    json_set(a, object, S("status"), json_build(a, "{phase: 'Pending', lastPhaseTransitionTime?: %p}", &created));
 }
 
 static void fill_claim(struct arena *a, struct json *object)

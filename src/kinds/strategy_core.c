@@ -184,8 +184,7 @@ static void fill_namespace(struct arena *a, struct json *object)
 
 static void prepare_namespace(struct arena *a, struct json *object)
 {
-    struct json *status = json_set(a, object, S("status"), json_obj());
-    json_set(a, status, S("phase"), json_str(S("Active")));
+    json_set(a, object, S("status"), json_build(a, "{phase: 'Active'}"));
     struct json *list = make_arr(a, make_obj(a, object, S("spec")), S("finalizers"));
     bool has = false;
     json_each_item(list, it) has = has || str_eq(json_text(it), S("kubernetes"));

@@ -383,11 +383,8 @@ static void tolerate(struct arena *a, struct json *spec, str key)
         if ((k.n == 0 || str_eq(k, key)) && (effect.n == 0 || str_eq(effect, S("NoExecute"))))
             return;
     }
-    struct json *added = json_push(a, list, json_obj_sized(a, 4));
-    json_add(a, added, S("key"), json_str(key));
-    json_add(a, added, S("operator"), json_str(S("Exists")));
-    json_add(a, added, S("effect"), json_str(S("NoExecute")));
-    json_add(a, added, S("tolerationSeconds"), json_int(300));
+    json_push(a, list,
+              json_build(a, "{key: %.*s, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300}", STR(key)));
 }
 
 /* Without a class, which somebody would have to look up, the priority is that of all. */
@@ -405,9 +402,8 @@ static void prepare_pod(struct arena *a, struct json *object)
     tolerate(a, spec, S("node.kubernetes.io/not-ready"));
     tolerate(a, spec, S("node.kubernetes.io/unreachable"));
     set_priority(a, spec);
-    struct json *status = json_set(a, object, S("status"), json_obj());
-    json_set(a, status, S("phase"), json_str(S("Pending")));
-    json_set(a, status, S("qosClass"), json_str(quality(json_get(object, S("spec")))));
+    str qos = quality(json_get(object, S("spec")));
+    json_set(a, object, S("status"), json_build(a, "{phase: 'Pending', qosClass: %.*s}", STR(qos)));
 }
 
 static void prepare_pod_status(struct arena *a, struct json *object, const struct json *current)

@@ -5,6 +5,8 @@
 #include "object/meta.h"
 #include "object/quantity.h"
 
+#include <inttypes.h>
+
 enum { DEFAULT_CPU = 80 }; /* percent, where nothing else is asked for */
 
 static const struct {
@@ -136,15 +138,8 @@ static bool is_cpu(const struct json *metric)
 /* {type: Resource, resource: {name: cpu, PART: {averageUtilization: 80}}} */
 static struct json cpu_metric(struct arena *a, str part, struct json percent)
 {
-    struct json metric = json_obj(), record = json_obj(), value = json_obj();
-    if (str_eq(part, S("target")))
-        json_set(a, &value, S("type"), json_str(S("Utilization")));
-    json_set(a, &value, S("averageUtilization"), percent);
-    json_set(a, &record, S("name"), json_str(S("cpu")));
-    json_set(a, &record, part, value);
-    json_set(a, &metric, S("type"), json_str(S("Resource")));
-    json_set(a, &metric, S("resource"), record);
-    return metric;
+    return json_build(a, "{type: 'Resource', resource: {name: 'cpu', %.*s: {type?: %s, averageUtilization: %p}}}",
+                      STR(part), str_eq(part, S("target")) ? "Utilization" : "", &percent);
 }
 
 /* Takes a member away and returns it; null when there was none. */
@@ -324,11 +319,7 @@ enum {
 
 static struct json policy(struct arena *a, const char *type, int64_t value)
 {
-    struct json p = json_obj();
-    json_set(a, &p, S("type"), json_str(str_of(type)));
-    json_set(a, &p, S("value"), json_int(value));
-    json_set(a, &p, S("periodSeconds"), json_int(PERIOD));
-    return p;
+    return json_build(a, "{type: %s, value: %" PRId64 ", periodSeconds: %d}", type, value, PERIOD);
 }
 
 /* Up at once, by four pods or to twice as many; down without a limit. */
@@ -352,16 +343,8 @@ static void fill_autoscaler(struct arena *a, struct json *object)
     autoscaler_drop_notes(a, object);
     struct json *spec = make_obj(a, object, S("spec"));
     default_int(a, spec, S("minReplicas"), 1);
-    if (json_len(json_get(spec, S("metrics"))) == 0) {
-        struct json metric = json_obj(), *resource, *target;
-        json_set(a, &metric, S("type"), json_str(S("Resource")));
-        resource = make_obj(a, &metric, S("resource"));
-        json_set(a, resource, S("name"), json_str(S("cpu")));
-        target = make_obj(a, resource, S("target"));
-        json_set(a, target, S("type"), json_str(S("Utilization")));
-        json_set(a, target, S("averageUtilization"), json_int(DEFAULT_CPU));
-        json_push(a, json_set(a, spec, S("metrics"), json_arr()), metric);
-    }
+    if (json_len(json_get(spec, S("metrics"))) == 0)
+        json_push(a, json_set(a, spec, S("metrics"), json_arr()), cpu_metric(a, S("target"), json_int(DEFAULT_CPU)));
     struct json *behavior = json_get_mut(spec, S("behavior"));
     if (json_is_obj(behavior)) {
         fill_rules(a, behavior, S("scaleUp"));

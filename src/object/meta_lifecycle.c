@@ -164,10 +164,11 @@ bool meta_is_owned_by(const struct json *object, str uid)
 
 struct json meta_owner_reference(struct arena *a, const struct json *owner, bool controller, bool block_deletion)
 {
+    str api_version = object_api_version(owner), kind = object_kind(owner);
+    str name = object_name(owner), uid = object_uid(owner);
     return json_build(
         a, "{apiVersion: '%.*s', kind: '%.*s', name: '%.*s', uid: '%.*s', controller?: %c, blockOwnerDeletion?: %c}",
-        STR(object_api_version(owner)), STR(object_kind(owner)), STR(object_name(owner)), STR(object_uid(owner)),
-        controller, block_deletion);
+        STR(api_version), STR(kind), STR(name), STR(uid), controller, block_deletion);
 }
 
 /* How objects go: finalizers, propagation policy, and when the last one is away. */

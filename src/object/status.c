@@ -69,9 +69,10 @@ static struct json build_causes(struct arena *a, const struct status_cause *list
 {
     struct json arr = json_arr_sized(a, n);
     for (size_t i = 0; i < n; i++) {
+        str field = str_clip(a, list[i].field);
         json_push(a, &arr,
                   json_build(a, "{reason?: '%.*s', message?: '%.*s', field?: '%.*s'}", STR(list[i].reason),
-                             STR(list[i].message), STR(str_clip(a, list[i].field))));
+                             STR(list[i].message), STR(field)));
     }
     return arr;
 }
@@ -80,10 +81,11 @@ struct json status_build(struct arena *a, const struct status_args *args)
 {
     bool success = args->code == ERR_NONE;
     struct json causes = build_causes(a, args->causes, args->n_causes);
+    str name = str_clip(a, args->about.name), group = str_clip(a, args->about.group),
+        kind = str_clip(a, args->about.kind);
     struct json details = json_build(
         a, "{name?: '%.*s', group?: '%.*s', kind?: '%.*s', uid?: '%.*s', causes?: %p, retryAfterSeconds?: %d}",
-        STR(str_clip(a, args->about.name)), STR(str_clip(a, args->about.group)), STR(str_clip(a, args->about.kind)),
-        STR(args->uid), &causes, args->retry_after);
+        STR(name), STR(group), STR(kind), STR(args->uid), &causes, args->retry_after);
     struct json s =
         json_build(a, "{kind: 'Status', apiVersion: 'v1', metadata: {}, status: %s, message?: '%.*s', reason?: %s}",
                    success ? "Success" : "Failure", STR(args->message),
