@@ -756,7 +756,6 @@ static struct json merge_list(struct smp *s, const struct smp_list *list, const 
     return merge_maps(s, list, doc, patch, ret_order, rc);
 }
 
-/* strategic_list.c */
 static struct json smp_merge_list(struct smp *s, const struct smp_list *list, const struct json *doc,
                                   const struct json *patch, int *rc)
 {

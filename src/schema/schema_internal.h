@@ -15,7 +15,7 @@
  *   checks      pairs (op, argument) in the order Kubernetes checks them, ended by CHECK_END
  *   list        n, then n nodes (anyOf…) or n pairs of hash and name (required, list-map keys)
  *   number      two words: an int64_t or a double
- *   enum        where its packed list is, and an index, see schema_enum.c */
+ *   enum        where its packed list is, and an index */
 #pragma once
 
 #include "schema/pattern.h"
@@ -208,7 +208,7 @@ bool schema_packed_text(const char *p, str *ret);
 /* Steps behind the value at *p. */
 void schema_packed_skip(const char **p);
 
-/* The words of an enum (schema_enum.c): how many, and filled in for a list that is packed at this place of the bytes. */
+/* The words of an enum: how many, and filled in for a list that is packed at this place of the bytes. */
 size_t schema_enum_size(const struct json *list);
 void schema_enum_fill(uint32_t *words, uint32_t at, const char *packed, const struct json *list);
 bool schema_enum_has(const struct schema *s, uint32_t at, const struct json *value);
