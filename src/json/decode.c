@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <yyjson.h>
 
-/* A second, slow look at a text that the parser refused: one token at a time, remembering the open containers. */
+/* A second, slow pass over a text that the parser refused, to find the error that Go would report: one token at a time, with a
+ * stack of the open containers. */
 struct look {
     str text;
     size_t at;
@@ -187,14 +188,14 @@ static void look_through(struct look *l)
     } while (l->depth);
 }
 
-/* Where the text may not end: Go's reader looks at a blank behind the last byte, and these places do not take one. */
+/* Where the text may not end: Go's reader appends a blank, which these places do not allow. */
 static bool is_inside_token(const char *where)
 {
     return (str_has_prefix(str_of(where), S("in ")) && strcmp(where, "in string literal") != 0) ||
            str_has_suffix(str_of(where), S("in numeric literal"));
 }
 
-/* Well-formed, but there is no such number: 1e400. */
+/* Well-formed, but out of range: 1e400. */
 static int number_error(str text, size_t at, struct err *err)
 {
     size_t end = at;

@@ -13,7 +13,7 @@ static inline bool is_plain(unsigned char c)
     return c >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&' && c != 0xe2;
 }
 
-/* Writes the escape of s[i] to *out and returns how many bytes of s it stands for. */
+/* Writes the escape of s[i] to *out and returns how many bytes of s it replaces. */
 static size_t escape(char **out, str s, size_t i)
 {
     static const char hex[] = "0123456789abcdef";

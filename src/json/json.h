@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: JSON value trees: read, build, compare; bounded decoding of text into trees and trees into text.
  * Owns: nothing; all memory of a tree belongs to the arena it was built in. Strings are borrowed views.
- * Threads: a tree nobody changes may be read by many threads.
+ * Threads: an unchanging tree may be read by many threads.
  * Errors: ERR_BAD_REQUEST for text that is not JSON, ERR_TOO_LARGE past a limit; then nothing is returned.
  *
  *   struct json {type, n, …}                16 bytes, by value; all zero is null
@@ -54,7 +54,7 @@ struct json_member {
     struct json val;
 };
 
-/* ---- Read. All of these take NULL and answer as for null. ---- */
+/* ---- Read. All of these treat NULL as null. ---- */
 
 static inline enum json_type json_type(const struct json *v)
 {
@@ -107,7 +107,7 @@ const struct json *json_get(const struct json *obj, str key);
 struct json *json_get_mut(struct json *obj, str key);
 /* Text of a string member, else empty. */
 str json_get_text(const struct json *obj, str key);
-/* Follows member names parted by dots: json_dig(o, "spec.names.kind"). For literal paths of our own. */
+/* Follows member names separated by dots: json_dig(o, "spec.names.kind"). For literal paths of our own. */
 const struct json *json_dig(const struct json *obj, const char *path);
 /* As an integer: JSON_INT, or a real that is whole and in range. */
 bool json_to_int(const struct json *v, int64_t *ret);
@@ -186,7 +186,7 @@ struct json json_dup_top(struct arena *a, const struct json *v);
  *   %c                            bool (a condition)
  *   %p                            const struct json *, shared as json_set does; NULL is null
  * "key?: value" omits the member if the value is null, false, 0 or empty, as omitempty of Go does. A key given twice keeps the
- * last value. Quoted text knows \\' \\\\ \\n (as written in C) and %%. The template is a literal: keys and texts refer to it.
+ * last value. Escapes in quoted text are \\' \\\\ \\n (as written in C) and %%. The template is a literal: keys and texts refer to it.
  * A malformed template is a bug: the program aborts, naming the position. */
 struct json json_build(struct arena *a, const char *template, ...) __attribute__((format(printf, 2, 3)));
 /* For %p: a pointer to the value of an expression, valid until the end of the block. */
@@ -203,7 +203,7 @@ enum {
     JSON_MAX_NOTES_TEXT = 1024 * 1024, /* bytes of paths after which no more are reported */
 };
 
-/* What strict decoding has to say, though decoding went well: paths such as spec.list[0].q */
+/* Warnings of a successful decoding for strict clients: paths such as spec.list[0].q */
 struct json_notes {
     VEC(str) duplicates;
 };

@@ -126,7 +126,7 @@ static int brackets(struct parser *p, struct jsonpath *ret)
 
 /* ---- Filters. ---- */
 
-/* Finds the parenthesis that ends a filter; one pair of quotes may stand in it. */
+/* Finds the parenthesis that ends a filter; it may contain one pair of quotes. */
 static bool filter_end(str text, size_t *ret)
 {
     char quote = 0;

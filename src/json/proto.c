@@ -273,11 +273,11 @@ static int proto_value(struct proto_decoder *d, const struct shape_field *row, c
 }
 
 /* A message is decoded straight into the JSON object it stands for. Go clients send the zero of every field that is not
- * a pointer, so zeros of such fields say "unset" and leave no member; what a pointer points to is always kept. */
+ * a pointer, so zeros of such fields mean "unset" and leave no member; what a pointer points to is always kept. */
 
 static const str magic = S_INIT("k8s\0");
 
-/* What a Go client sends for a field nobody set. */
+/* What a Go client sends for an unset field. */
 static bool is_zero(const struct shape_field *row, const struct json *v)
 {
     switch (json_type(v)) {

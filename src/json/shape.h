@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: shapes: const tables that say which fields a record has. One table drives decoding from protobuf, strict field
+/* What: shapes: const tables of the fields of a record. One table drives decoding from protobuf, strict field
  *       checks, pruning, strategic merge, apply and documentation of a built-in kind (object/ holds the tables).
  * Owns: nothing; tables are static data.
  * Threads: constants.
@@ -21,7 +21,7 @@ enum shape_type {
     SHAPE_QUANTITY,        /* "100m": a string (a number is taken too); {string=1} on the wire */
     SHAPE_INT_OR_STRING,   /* {type=1, intVal=2, strVal=3} on the wire */
     SHAPE_RAW,             /* any JSON; {raw=1: bytes} on the wire (RawExtension, FieldsV1, apiextensions JSON) */
-    SHAPE_STRINGS,         /* a list of strings where a value stands (ExtraValue): {items=1*} on the wire */
+    SHAPE_STRINGS,         /* a list of strings as a value (ExtraValue): {items=1*} on the wire */
     SHAPE_JSON_OR_BOOL,    /* JSONSchemaPropsOrBool: {allows=1: bool, schema=2} */
     SHAPE_JSON_OR_ARRAY,   /* JSONSchemaPropsOrArray: {schema=1, schemas=2*} */
     SHAPE_JSON_OR_STRINGS, /* JSONSchemaPropsOrStringArray: {schema=1, property=2*} */
@@ -38,7 +38,7 @@ enum shape_merge {
     SHAPE_GRANULAR = 0, /* records and maps: field by field; lists: same as SHAPE_ATOMIC */
     SHAPE_ATOMIC,       /* one value, replaced as a whole */
     SHAPE_SET,          /* list of distinct scalars */
-    SHAPE_KEYED,        /* list of records told apart by .keys */
+    SHAPE_KEYED,        /* list of records identified by .keys */
 };
 
 /* How strategic merge patch sees a field. */
@@ -71,7 +71,7 @@ struct shape {
     const char *package; /* of its name in OpenAPI: "io.k8s.apimachinery.pkg.apis.meta.v1" */
     const struct shape_field *fields;
     uint16_t n;
-    bool atomic; /* apply replaces the record as a whole wherever it stands */
+    bool atomic; /* apply replaces the record as a whole */
 };
 
 /* The field with this name, or NULL. */

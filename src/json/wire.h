@@ -2,7 +2,7 @@
 /* What: the protobuf wire format: a message as a row of numbered fields.
  * Owns: nothing; fields are views into the message.
  * Threads: plain values.
- * Errors: a broken message ends with WIRE_BROKEN and a text that says why. */
+ * Errors: a broken message ends with WIRE_BROKEN and the reason. */
 #pragma once
 
 #include "base/str.h"

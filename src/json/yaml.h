@@ -19,7 +19,7 @@ typedef VEC(struct json) json_vec;
 
 /* One document (an empty text is null; a second document that is not empty is an error). Text that starts with { is read
  * as JSON if it is. Duplicate keys are an error unless notes is given: then the last one counts, in the place of the
- * first, and the path is noted. A key beats the same key merged in by "<<", wherever that stands. */
+ * first, and the path is noted. A key takes precedence over the same key merged in by "<<", wherever that is. */
 int yaml_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes, struct json *ret,
                 struct err *err);
 /* All documents of a stream ("---" between them); empty ones, and null, are left out. Duplicate keys are an error. */

@@ -63,7 +63,7 @@ static double alias_share(size_t nodes)
     return (double)nodes <= low ? 0.99 : 0.99 - 0.89 * (((double)nodes - low) / (high - low));
 }
 
-/* Called once for every node. libyaml looks at all open brackets for each token, so deep documents must be small. */
+/* Called once for every node. libyaml visits all open brackets for each token, so deep documents must be small. */
 static int check_nodes(struct yaml_build *b, struct yaml_at at)
 {
     b->steps += b->frames.n;
@@ -605,7 +605,7 @@ static int decode_json(const struct yaml_build *b, str text, json_vec *ret)
     return 0;
 }
 
-/* JSON first, with its own escapes; what is no JSON may still be YAML such as {a: b}. If it is neither, a text that
+/* JSON first, with its own escapes; other text may still be YAML such as {a: b}. If it is neither, a text that
  * starts like JSON gets the error of the JSON reader. */
 static int decode_braces(struct yaml_build build, str text, size_t most, json_vec *ret)
 {

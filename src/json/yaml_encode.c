@@ -43,7 +43,7 @@ static bool ends_word(str rest)
     return rest.n == 0 || rest.p[0] == ' ' || rest.p[0] == '\t';
 }
 
-/* Whether the character r, the first of a string if first, means something to a YAML reader where it stands. */
+/* Whether the character r, the first of a string if first, is special to a YAML reader in its position. */
 static bool is_indicator(uint32_t r, bool first, bool after_blank, str rest)
 {
     if (r == ':')
@@ -120,7 +120,7 @@ static void yaml_page_line(struct yaml_page *p)
     p->blank = p->fresh = true;
 }
 
-/* "- " and the like: spaced puts a space in front if there is none; block says that a container may begin in this line. */
+/* "- " and the like: spaced puts a space in front if there is none; block: a container may begin in this line. */
 static void yaml_page_mark(struct yaml_page *p, const char *mark, bool spaced, bool block)
 {
     if (spaced && !p->blank)
@@ -141,7 +141,7 @@ static void copy(struct yaml_page *p, str *s)
     *s = rest;
 }
 
-/* Whether the line is broken at the space in front of s, which then stands for that space. */
+/* Whether the line is broken at the space in front of s, which then replaces that space. */
 static bool can_fold(const struct yaml_page *p, str s, bool after_space, bool key)
 {
     return !key && !after_space && p->column > YAML_WIDTH && s.n > 1;
@@ -330,7 +330,7 @@ static int64_t take_number(str *s, uint64_t start)
     return (int64_t)start;
 }
 
-/* Whether a digit other than 0 stands in the run of digits that ends s. */
+/* Whether the run of digits that ends s has a digit other than 0. */
 static bool ends_in_number(str s)
 {
     while (s.n && is_digit((unsigned char)s.p[s.n - 1])) {
@@ -450,7 +450,7 @@ enum { VALUE_STEPS = 10 }; /* of one value, with its line */
 
 static void print(struct yaml_page *p, const struct json *v, bool member);
 
-/* Dashes of a list that is a member stand under its key, not further in. */
+/* Dashes of a list that is a member are at the indentation of its key. */
 static void print_items(struct yaml_page *p, const struct json *arr, bool member)
 {
     int outer = p->indent;

@@ -24,7 +24,7 @@ struct yaml_scalar {
     struct json value; /* the text itself for strings and timestamps */
 };
 
-/* What plain text without a tag is. Dates are only looked for if asked: a tag such as !!int leaves them out. */
+/* The meaning of plain text without a tag. With dates, timestamps are recognized; a tag such as !!int excludes them. */
 struct yaml_scalar yaml_resolve(str text, bool dates);
 /* A finite number in the shortest form that reads back the same, as Go's 'g' prints it: 0.1, 1e+06. With bits = 32 the
  * number is first rounded to single precision, where it may become .inf (so are the keys of maps). */
@@ -34,7 +34,7 @@ void yaml_format_real(struct buf *b, double d, int bits);
  * duplicates and limits. ----
  *
  *   frames   {spec} [list] {item}          containers not yet closed, the innermost last
- *   pending  apiVersion kind | a b | name  values whose container is not yet closed; a frame knows its first one
+ *   pending  apiVersion kind | a b | name  values whose container is not yet closed; a frame has the index of its first one
  *
  * Closing a container takes its pending values off the stack, makes one value of them, and hands that to the container
  * around it. So memory is taken once, at its final size. */
@@ -43,7 +43,7 @@ struct yaml_at {
     size_t line, column; /* from 1 */
 };
 
-/* What an event says. Views live as long as the event. */
+/* The contents of an event. Views live as long as the event. */
 struct yaml_node {
     struct yaml_at at;
     str anchor, tag, text; /* text: of a scalar, or the name an alias refers to */

@@ -91,7 +91,7 @@ static bool take_sign(str *s, bool *minus)
 }
 
 /* An integer of 64 bits, with sign or without; of binary ones go-yaml takes the sign behind the prefix too: 0b-1.
- * Underscores are gone already. */
+ * Underscores are removed already. */
 static bool parse_int(str s, struct json *ret)
 {
     bool minus, prefix = str_has_prefix(s, S("0b")), sign = take_sign(&s, &minus);
@@ -150,7 +150,7 @@ static bool parse_float(const char *text, struct json *ret)
     return true;
 }
 
-/* A copy without underscores, or an empty string when one does not stand between digits though it must. */
+/* A copy without underscores, or an empty string when one is not between digits though it must be. */
 static str without_underscores(char *to, str s, bool between_digits)
 {
     size_t n = 0;
@@ -363,7 +363,7 @@ static int resolve_binary(struct yaml_build *b, const struct yaml_node *node, st
     return 0;
 }
 
-/* The text must be what its tag says; an integer may be a !!float. */
+/* The text must have the type of its tag; an integer may be a !!float. */
 static int resolve_typed(struct yaml_build *b, const struct yaml_node *node, enum yaml_scalar_type want,
                          struct yaml_scalar *ret)
 {

@@ -11,7 +11,7 @@
 /* All built-in kinds, in the order in which discovery lists them: groups by age, kinds by plural. */
 size_t kind_builtin_count(void);
 const struct kind *kind_builtin(size_t i);
-/* Kinds by what a body says ("apps/v1", "Deployment") or what a path says ("apps", "v1", "deployments"). Kinds without
+/* Kinds by body ("apps/v1", "Deployment") or by path ("apps", "v1", "deployments"). Kinds without
  * a path of their own, such as DeleteOptions, are found by body only; DeleteOptions and Status in every group. */
 const struct kind *kind_builtin_by_body(str api_version, str kind);
 const struct kind *kind_builtin_by_path(str group, str version, str plural);

@@ -15,9 +15,9 @@ struct column {
     const char *description; /* NULL: that of built-in columns of this name */
     int priority;            /* 1: only shown with -o wide */
     struct json (*cell)(struct arena *a, const struct json *obj, int64_t now);
-    const struct jsonpath *path; /* of an additionalPrinterColumn; type says how the hit is shown */
+    const struct jsonpath *path; /* of an additionalPrinterColumn; type determines how the hit is shown */
     const char *field;           /* a text: "metadata.name" */
-    const char *absent;          /* …and what stands for none; NULL: nothing */
+    const char *absent;          /* …and the text if it is absent; NULL: none */
 };
 
 struct columns {

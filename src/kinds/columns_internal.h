@@ -42,7 +42,7 @@ extern const struct columns columns_services;
 extern const struct columns columns_stateful_sets;
 extern const struct columns columns_storage_classes;
 
-/* The text of a field, or what stands for none. */
+/* The text of a field, or the placeholder if it is absent. */
 #define FIELD_COLUMN(title, path, none)                                      \
     {                                                                        \
         .name = (title), .type = "string", .field = (path), .absent = (none) \

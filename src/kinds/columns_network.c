@@ -178,7 +178,7 @@ static struct json phase(struct arena *a, const struct json *obj, int64_t now)
     return json_str(object_is_deleting(obj) ? S("Terminating") : column_text(obj, "status.phase"));
 }
 
-/* The annotation is older than the field and goes before it. */
+/* The annotation is older than the field and takes precedence. */
 static struct json storage_class(struct arena *a, const struct json *obj, int64_t now)
 {
     const struct json *old = json_get(object_annotations(obj), S("volume.beta.kubernetes.io/storage-class"));

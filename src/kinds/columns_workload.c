@@ -521,7 +521,7 @@ static struct json reference(struct arena *a, const struct json *obj, int64_t no
                             STR(column_text(obj, "spec.scaleTargetRef.name"))));
 }
 
-/* An amount or a percentage; what stands for none. */
+/* An amount or a percentage, or the placeholder. */
 static str amount(struct arena *a, const struct json *values, const char *member, const char *none)
 {
     int64_t percent;
@@ -531,7 +531,7 @@ static str amount(struct arena *a, const struct json *values, const char *member
     return json_is_str(v) ? json_text(v) : str_of(none);
 }
 
-/* One metric. A value that is missing where others are told is <nil>: "<unknown>/500m (avg)", "cpu: 60%/80%". */
+/* One metric. A value that is missing where others are shown is <nil>: "<unknown>/500m (avg)", "cpu: 60%/80%". */
 static str target(struct arena *a, const struct json *metric, const struct json *current)
 {
     static const char *const sources[][2] = {{"External", "external"},

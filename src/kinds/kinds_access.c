@@ -3,7 +3,7 @@
 #include "kinds/kinds_internal.h"
 #include "kinds/shapes.h"
 
-/* authentication.k8s.io/v1: questions about who somebody is, and tokens. */
+/* authentication.k8s.io/v1: reviews of identities, and tokens. */
 #define SHAPE_PACKAGE "io.k8s.api.authentication.v1"
 
 static const struct shape_field token_review_spec_fields[] = {
@@ -101,7 +101,7 @@ static const struct kind authentication_kinds[] = {
 
 const struct kind_table kinds_authentication = {authentication_kinds, ROWS(authentication_kinds)};
 
-/* authorization.k8s.io/v1: questions about what somebody may do. */
+/* authorization.k8s.io/v1: reviews of access. */
 #undef SHAPE_PACKAGE
 #define SHAPE_PACKAGE "io.k8s.api.authorization.v1"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* autoscaling/v1: HorizontalPodAutoscaler as it was first, and Scale, the body of every scale subresource. What v2 has
- * beyond v1 stands in annotations of v1, as lists of the records below (kinds/strategy_internal.h). */
+ * beyond v1 is in annotations of v1, as lists of the records below (kinds/strategy_internal.h). */
 #define SHAPE_PACKAGE "io.k8s.api.autoscaling.v1"
 
 #include "kinds/columns_internal.h"

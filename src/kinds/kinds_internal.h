@@ -108,7 +108,7 @@ extern const struct kind_table kinds_storage;
 #define NAMED(go) .go_type = (go)     /* messages call the type so */
 #define WITHIN(wire) .within = (wire) /* on the wire inside this message, in JSON not */
 
-/* Apply: how the value is told apart. */
+/* Apply: how items are identified. */
 #define ATOMIC .merge = SHAPE_ATOMIC
 #define SET .merge = SHAPE_SET
 #define KEYED(by) .merge = SHAPE_KEYED, .keys = (by)

@@ -211,7 +211,7 @@ enum { KEY_ROOM = 512 }; /* for the key of a lookup; a longer one takes memory *
 
 /* ---- Indexes. ---- */
 
-/* A key made for looking up, gone with the arena. Every request makes some. */
+/* A lookup key in the arena. Every request makes some. */
 static str key2(struct arena *a, str group, str name)
 {
     struct buf b = {.arena = a};
@@ -329,7 +329,7 @@ bool registry_remove_crd(struct registry *r, str name)
 
 int registry_put_crd(struct registry *r, const struct json *crd, struct err *err)
 {
-    struct registry_crd *c;
+    struct registry_crd *c = NULL;
     int rc = registry_crd_new(crd, &c, err);
     if (rc < 0)
         return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: all kinds the server knows: the built-in ones, and those of the CRDs it was told about.
+/* What: all kinds of the server: the built-in ones, and those of the CRDs added to it.
  * Owns: the kinds it made from CRDs; they never change: a new CRD makes new kinds.
  * Threads: one thread at a time. A kind is borrowed until the next change of the registry; registry_hold keeps it, and
  *          then any thread may read it until registry_release.
@@ -25,7 +25,7 @@ bool registry_remove_crd(struct registry *r, str name);
 /* Counts the changes: equal numbers mean equal discovery. */
 uint64_t registry_generation(const struct registry *r);
 
-/* Which of the names that a CRD asks for it gets: all that are not in use by others of its group. ret_names becomes its
+/* Which of its requested names a CRD gets: all that no other CRD of its group uses. ret_names becomes its
  * new acceptedNames, ret_condition the NamesAccepted condition to go with it. Shares parts of crd. */
 void registry_accept_names(struct arena *a, const struct registry *r, const struct json *crd, struct json *ret_names,
                            struct condition *ret_condition);

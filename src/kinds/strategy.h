@@ -3,7 +3,7 @@
  *       what meta.h does for all. A table from kind to functions; kinds that are not in it have nothing special.
  * Owns: nothing; new parts of a tree come from the arena given.
  * Threads: pure functions.
- * Errors: field errors in the words of Kubernetes. RBAC kinds are in authz/validate.h, CRDs go on to crd.h.
+ * Errors: field errors with the texts of Kubernetes. RBAC kinds are in authz/validate.h, CRDs go on to crd.h.
  *
  *   create:  strategy_default ─► meta_prepare_create ─► strategy_prepare_create ─► strategy_validate
  *   update:  strategy_default ─► strategy_prepare_update ─► meta_prepare_update ─► strategy_validate_update
@@ -16,7 +16,7 @@
 #include "json/json.h"
 
 /* In place: the defaults of the API (Secret type Opaque, Service ports TCP, Deployment strategy, pod templates, …), and what
- * is written in one way but kept in another (stringData goes into data). */
+ * is written in one way but stored in another (stringData is moved to data). */
 void strategy_default(struct arena *a, const struct kind *kind, struct json *object);
 /* In place: what a new object cannot bring along (status) or always has (finalizers of a Namespace, selector of a Job). Its
  * name, uid and creationTimestamp must be there. */

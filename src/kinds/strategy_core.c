@@ -12,7 +12,7 @@ static const char immutable_text[] = "field is immutable when `immutable` is set
 
 /* ---- Secrets and ConfigMaps. ---- */
 
-/* Bytes that a base64 text of good form stands for. */
+/* Decoded length of a valid base64 text. */
 static size_t decoded_size(str text)
 {
     size_t n = text.n / 4 * 3;
@@ -329,7 +329,7 @@ void event_convert(struct json *object, bool to_core)
         rename_member(&object->members[i], to_core);
 }
 
-/* ---- Checking. Errors speak of the fields of the core group, whichever view they came through. ---- */
+/* ---- Checking. Errors name the fields of the core group, for both views. ---- */
 
 /* An event is about something in its own namespace; without one it is in default. */
 static void check_namespace(struct field_errors *errs, const struct json *object, str about, bool is_new)

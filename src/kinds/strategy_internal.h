@@ -10,8 +10,8 @@
 #include "object/name.h"
 #include "json/json.h"
 
-/* Each may be NULL. What all kinds with a status have in common (it stays as it is unless written through its subresource)
- * is done before these are called. */
+/* Each may be NULL. The rule for status of all kinds (it changes only through its subresource) is applied before these are
+ * called. */
 struct strategy {
     const char *group, *kind;
     const char *version;                                          /* NULL: all that are served */
@@ -20,12 +20,12 @@ struct strategy {
     void (*prepare_update)(struct arena *a, struct json *object, const struct json *current);
     void (*prepare_status)(struct arena *a, struct json *object, const struct json *current);
     void (*validate)(struct field_errors *errs, const struct json *object);
-    /* Besides validate, which runs behind it or, with changes_come_last, before it, or not if keeps_its_old_faults. */
+    /* Besides validate, which runs after it, before it with changes_come_last, and not at all with keeps_its_old_faults. */
     void (*validate_update)(struct field_errors *errs, const struct json *object, const struct json *current);
     void (*validate_status)(struct field_errors *errs, const struct json *object, const struct json *current);
-    bool keeps_its_old_faults; /* an update is not held against the rules of a new object */
+    bool keeps_its_old_faults; /* an update is not validated as a new object */
     bool changes_come_last;
-    bool keeps_status; /* a new object may bring its status along (Node) */
+    bool keeps_status; /* a new object may have a status (Node) */
 };
 
 struct strategy_table {
@@ -91,7 +91,7 @@ void check_too_many(struct field_errors *errs, const struct place *at, size_t n,
 
 /* ---- Rules that many kinds have. ---- */
 
-/* The text must be there and among the names, which are parted by blanks. */
+/* The text must be set and be one of the names, which are separated by blanks. */
 void check_choice(struct field_errors *errs, const struct place *at, str value, const char *names);
 bool is_choice(str value, const char *names);
 void check_name(struct field_errors *errs, const struct place *at, enum name_rule rule, str name);
@@ -130,7 +130,7 @@ bool is_unset(const struct json *v);
 /* The member as an object or list, made when absent. */
 struct json *make_obj(struct arena *a, struct json *parent, str key);
 struct json *make_arr(struct arena *a, struct json *parent, str key);
-/* Sets the member unless it is there. */
+/* Sets the member if it is absent. */
 void default_str(struct arena *a, struct json *parent, str key, str value);
 void default_int(struct arena *a, struct json *parent, str key, int64_t value);
 void default_bool(struct arena *a, struct json *parent, str key, bool value);

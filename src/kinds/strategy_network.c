@@ -85,7 +85,7 @@ static void prepare_service(struct arena *a, struct json *object)
         json_push(a, make_arr(a, spec, S("ipFamilies")), json_str(S("IPv4")));
 }
 
-/* What the server gave a Service stays with it unless the update says otherwise. */
+/* Values that the server assigned to a Service stay unless the update sets them. */
 static void prepare_service_update(struct arena *a, struct json *object, const struct json *current)
 {
     struct json *spec = make_obj(a, object, S("spec"));
@@ -367,7 +367,7 @@ static const struct strategy network_rows[] = {
 };
 STRATEGIES(strategies_network, network_rows);
 
-/* EndpointSlice: addresses that somebody serves from. */
+/* ---- EndpointSlices. ---- */
 
 enum {
     MAX_ENDPOINTS = 1000,

@@ -373,7 +373,7 @@ static str quality(const struct json *spec)
 
 /* ---- What admission adds to every new pod of Kubernetes. ---- */
 
-/* A node that is gone for five minutes loses its pods. */
+/* Pods are evicted from a node that is not ready or unreachable for five minutes. */
 static void tolerate(struct arena *a, struct json *spec, str key)
 {
     struct json *list = make_arr(a, spec, S("tolerations"));
@@ -387,7 +387,7 @@ static void tolerate(struct arena *a, struct json *spec, str key)
               json_build(a, "{key: %.*s, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300}", STR(key)));
 }
 
-/* Without a class, which somebody would have to look up, the priority is that of all. */
+/* Without a class, which would have to be looked up, the priority is the default. */
 static void set_priority(struct arena *a, struct json *spec)
 {
     if (json_get_text(spec, S("priorityClassName")).n)
@@ -422,7 +422,7 @@ static void validate_pod(struct field_errors *errs, const struct json *object)
     pod_check_spec(errs, AT(NULL, "spec"), json_get(object, S("spec")));
 }
 
-/* In place: takes away what an update of a pod may change. */
+/* In place: removes the fields that an update of a pod may change. */
 static void forget_changeable(struct json *spec)
 {
     static const char *const lists[] = {"containers", "initContainers"};

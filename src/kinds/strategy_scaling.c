@@ -106,7 +106,7 @@ static struct json convert_metric(struct arena *a, const struct metric_table *ta
     return out;
 }
 
-/* v1 does not say of what type a target is; v2 does. */
+/* Targets have a type in v2 only. */
 static void set_target_type(struct arena *a, str source, struct json *record)
 {
     struct json *target = make_obj(a, record, S("target"));
@@ -127,7 +127,7 @@ static struct json spec_to_v2(struct arena *a, const struct json *metric)
     return out;
 }
 
-/* ---- The use of the CPU, which v1 has a field for. ---- */
+/* ---- CPU utilization, which has a field in v1. ---- */
 
 static bool is_cpu(const struct json *metric)
 {
@@ -142,7 +142,7 @@ static struct json cpu_metric(struct arena *a, str part, struct json percent)
                       STR(part), str_eq(part, S("target")) ? "Utilization" : "", &percent);
 }
 
-/* Takes a member away and returns it; null when there was none. */
+/* Removes a member and returns it; null if there was none. */
 static struct json take(struct json *parent, str key)
 {
     const struct json *v = json_get(parent, key);
@@ -352,7 +352,7 @@ static void fill_autoscaler(struct arena *a, struct json *object)
     }
 }
 
-/* What v1 cannot say is said in annotations: filled in, and in the form they have after a way through v2. */
+/* Fields that v1 lacks are in annotations: with defaults, and in the form of a round trip through v2. */
 static void fill_autoscaler_v1(struct arena *a, struct json *object)
 {
     autoscaler_to_v2(a, object);
@@ -519,7 +519,7 @@ static void check_metrics(struct field_errors *errs, const struct place *at, con
                         "must specify at least one Object or External metric to support scaling to zero replicas");
 }
 
-/* An autoscaler that goes down to zero may stay so, but cannot be made so. */
+/* An existing autoscaler may keep minReplicas 0, but an update cannot set it. */
 static void check_autoscaler(struct field_errors *errs, const struct json *object, bool may_be_zero)
 {
     const struct place *at = AT(NULL, "spec");
@@ -554,7 +554,7 @@ static void validate_autoscaler_update(struct field_errors *errs, const struct j
     check_autoscaler(errs, object, is_at_zero(current));
 }
 
-/* Errors speak of the fields of v2, whichever version they came through. */
+/* Errors name the fields of v2, for both versions. */
 static struct json as_v2(struct arena *a, const struct json *object)
 {
     struct json copy = json_dup(a, object);

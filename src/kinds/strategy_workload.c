@@ -120,7 +120,7 @@ static void fill_stateful_set(struct arena *a, struct json *object)
     }
 }
 
-/* Selector and labels are those of the template unless said otherwise. */
+/* Selector and labels default to those of the template. */
 static void fill_replication_controller(struct arena *a, struct json *object)
 {
     struct json *spec = make_obj(a, object, S("spec")), *template = json_get_mut(spec, S("template"));
@@ -134,7 +134,7 @@ static void fill_replication_controller(struct arena *a, struct json *object)
     default_int(a, spec, S("replicas"), 1);
 }
 
-/* Counts the changes of a DaemonSet's template, in an annotation that nobody else can set. */
+/* Counts the changes of a DaemonSet's template, in an annotation that clients cannot set. */
 static void set_template_generation(struct arena *a, struct json *object, int64_t generation)
 {
     json_set(a, make_obj(a, meta_of(a, object), S("annotations")), S("deprecated.daemonset.template.generation"),

@@ -24,7 +24,7 @@ struct strict_names {
     const char *name;
 };
 
-/* Where a value stands. */
+/* The place of a value. */
 struct strict_spot {
     const char *owner;                /* name of the struct around it; NULL at the root */
     const struct strict_names *names; /* for errors */
@@ -35,8 +35,8 @@ struct strict_spot {
 
 static int strict_record(struct strict_walk *w, const struct shape *s, struct json *v, struct strict_spot at);
 
-/* Go's decoder keeps the first wrong type it meets and goes on, but stops at once when a type with a parser of its own
- * (time, quantity, int-or-string, the unions of a schema) refuses; what stops it is told rather than what was kept.
+/* Go's decoder keeps the first wrong type it meets and continues, but stops at once when a type with a parser of its own
+ * (time, quantity, int-or-string, the unions of a schema) refuses; the error that stops it is reported instead of the kept one.
  * Both errors name the innermost struct and the JSON names from the root, without list positions and map keys. */
 
 static const char *given(const struct json *v)
@@ -67,7 +67,7 @@ static void names_format(struct buf *b, const struct strict_names *names)
     buf_add_str(b, str_of(names->name));
 }
 
-/* "number 80.0": a number of the right kind that does not fit is told with its digits. */
+/* "number 80.0": a number of the right kind that does not fit is reported with its digits. */
 static void number_format(struct buf *b, const struct json *v)
 {
     buf_add_str(b, S("number "));
@@ -93,7 +93,7 @@ static int type_error(struct strict_walk *w, struct strict_spot at, str value, c
     return 0;
 }
 
-/* The value should have been of this Go type; or the list or map that the row says. */
+/* The value should have been of this Go type; or the list or map of the row. */
 static int strict_wrong_type(struct strict_walk *w, struct strict_spot at, const struct json *v, const char *type)
 {
     return type_error(w, at, str_of(given(v)), type);
@@ -113,7 +113,7 @@ static int stop(struct strict_walk *w, const char *why)
     return err_set(w->err, ERR_BAD_REQUEST, "%s", why);
 }
 
-/* …and if it refuses because of a JSON type, that is told like any other. */
+/* …and if it refuses because of a JSON type, that is reported like any other. */
 static int stop_type(struct strict_walk *w, struct strict_spot at, const struct json *v, const char *type)
 {
     w->err->code = ERR_NONE;
@@ -654,7 +654,7 @@ static bool is_struct(const struct shape_field *row)
             row->type == SHAPE_QUANTITY || row->type == SHAPE_INT_OR_STRING);
 }
 
-/* What is written where nothing was given. A slice of Go that nobody made is null. */
+/* What is written for an absent field. A nil slice of Go is null. */
 static struct json zero(const struct shape_field *row)
 {
     bool is_absent = row->pointer || row->card != SHAPE_ONE || row->type == SHAPE_BYTES || row->type == SHAPE_STRINGS;

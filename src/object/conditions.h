@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: conditions, the list in status that says how an object fares: found, set, checked.
+/* What: status.conditions: find, set and check them.
  * Owns: nothing; new entries live in the arena given and borrow nothing.
  * Threads: pure but for the clock passed in.
  * Errors: field errors when a list is checked. */
@@ -14,7 +14,7 @@ struct condition {
     str type;                    /* "Ready" */
     str status;                  /* "True", "False" or "Unknown" */
     str reason, message;         /* "AsExpected", "all is well" */
-    int64_t observed_generation; /* 0: not told */
+    int64_t observed_generation; /* 0: not set */
 };
 
 /* The entry with this type, or NULL. */

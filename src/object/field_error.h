@@ -40,14 +40,14 @@ struct field_errors {
     size_t dropped;
 };
 
-/* Whether one more error would only be counted: nobody need make texts for it. */
+/* Whether the list is full: further errors are only counted, so their texts need not be built. */
 bool field_errors_full(const struct field_errors *errs);
 
 void field_error_add(struct field_errors *errs, enum field_error_type type, str field, str value, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 /* "spec.size: Invalid value: 0: must be positive" */
 void field_error_format(struct buf *b, const struct field_error *e);
-/* Without the field: "Invalid value: 0: must be positive" (what stands in a Status cause). */
+/* Without the field: "Invalid value: 0: must be positive" (the text of a Status cause). */
 void field_error_body(struct buf *b, const struct field_error *e);
 /* "A", or "[A, B]" when there are several: what follows "is invalid: ". Duplicate texts are left out. */
 void field_errors_format(struct buf *b, const struct field_errors *errs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field selectors as text: terms parted by commas, each field=value, field==value or field!=value. A backslash takes the
+/* Field selectors as text: terms separated by commas, each field=value, field==value or field!=value. A backslash takes the
  * meaning from a comma, an equals sign or a backslash in a value; fields know no such thing. */
 #include "object/selector.h"
 

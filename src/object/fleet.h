@@ -29,13 +29,13 @@
 
 /* ---- On the hub. ---- */
 
-/* On a ManagedCluster: Reeve's agent is at work there. Put by the hub when the heartbeat says so. */
+/* On a ManagedCluster: Reeve's agent runs there. Set by the hub from the heartbeat. */
 #define FLEET_LABEL_AGENT "agent.reeve.dev/present"
 /* On the heartbeat Lease, by Reeve's agent: its version. */
 #define FLEET_ANNOTATION_AGENT "agent.reeve.dev/version"
 /* On the heartbeat Lease, by Reeve's agent: that of the managed cluster's API server. */
 #define FLEET_ANNOTATION_KUBERNETES "agent.reeve.dev/kubernetes"
-/* On the heartbeat Lease, by Reeve's agent: the managed cluster's API server does not answer, and why. Absent: it does. */
+/* On the heartbeat Lease, set by Reeve's agent: why the managed cluster's API server does not respond. Absent: it responds. */
 #define FLEET_ANNOTATION_TROUBLE "agent.reeve.dev/unavailable"
 /* On the heartbeat Lease, by Reeve's agent: the renewTime that it wrote. If that differs, another agent renewed the Lease. */
 #define FLEET_ANNOTATION_RENEWED "agent.reeve.dev/renewed"
@@ -44,7 +44,7 @@
 #define FLEET_LEASES_MISSED 5  /* after so many it is unreachable */
 /* On the namespace of a ManagedCluster, and on what the hub makes there for its agent: the cluster's name. */
 #define FLEET_LABEL_CLUSTER "open-cluster-management.io/cluster-name"
-/* On a ManagedCluster, in spec.taints: nobody hears of it; its API server does not answer. */
+/* On a ManagedCluster, in spec.taints: no heartbeat arrives; its API server does not respond. */
 #define FLEET_TAINT_UNREACHABLE "cluster.open-cluster-management.io/unreachable"
 #define FLEET_TAINT_UNAVAILABLE "cluster.open-cluster-management.io/unavailable"
 /* In the cluster's namespace: the ServiceAccount that the agent is, and its RoleBinding, to this ClusterRole. */
@@ -52,7 +52,7 @@
 #define FLEET_AGENT_ROLE "reeve:agent"
 /* Condition of a ManagedCluster: its agent is let in. Written by the controller clusters. */
 #define FLEET_ACCEPTED "HubAcceptedManagedCluster"
-/* On a ManagedCluster: held until works, accounts and the agent's rights are gone. */
+/* On a ManagedCluster: held until works, accounts and the agent's permissions are deleted. */
 #define FLEET_FINALIZER_CLUSTER "cluster.open-cluster-management.io/api-resource-cleanup"
 /* The add-on whose namespace on the managed cluster holds the ServiceAccounts of ManagedServiceAccounts. */
 #define FLEET_ADDON "managed-serviceaccount"
@@ -61,7 +61,7 @@
 #define FLEET_FINALIZER_WORK "cluster.open-cluster-management.io/manifest-work-cleanup"
 /* Whose name the verb execute-as takes for a ManifestWork without an executor, as in OCM's webhook: its agent. */
 #define FLEET_EXECUTOR "system:serviceaccount::klusterlet-work-sa"
-/* On a ClusterPermission: the generation that somebody approved, and who wrote the spec (JSON: user, uid, groups). Who
+/* On a ClusterPermission: the approved generation, and who wrote the spec (JSON: user, uid, groups). Who
  * changes the former, or the condition Approved, needs the verb `approve`; the latter only the server writes. */
 #define FLEET_ANNOTATION_APPROVED "reeve.dev/approved-generation"
 #define FLEET_ANNOTATION_REQUESTER "reeve.dev/requested-by"
@@ -75,14 +75,14 @@
 /* ---- On the managed cluster. ---- */
 
 /* On every object that was delivered: what the agent watches. "true": the agent created it and may delete it with its work.
- * FLEET_ADOPTED: it existed before; it is kept as its work says and never deleted. */
+ * FLEET_ADOPTED: it existed before; it is kept as its work specifies and never deleted. */
 #define FLEET_LABEL_DELIVERED "agent.reeve.dev/delivered"
 #define FLEET_ADOPTED "adopted"
 /* On an object that the agent did not create: "true", set by the owner of the object, lets works change it. */
 #define FLEET_ANNOTATION_ADOPT "reeve.dev/adopt"
-/* On an adopted object: name of the AppliedManifestWork that decides what it says. */
+/* On an adopted object: name of the AppliedManifestWork that specifies it. */
 #define FLEET_ANNOTATION_ADOPTED_BY "agent.reeve.dev/adopted-by"
-/* On a ClusterRole: "true" lets the agent do what it says. For kinds that works deliver besides roles and bindings. */
+/* On a ClusterRole: "true" grants its rules to the agent. For kinds that works deliver besides roles and bindings. */
 #define FLEET_LABEL_WORK_RIGHTS "open-cluster-management.io/aggregate-to-work"
 #define FLEET_FINALIZER_APPLIED "cluster.open-cluster-management.io/applied-manifest-work-cleanup"
 /* On ServiceAccounts and token Secrets of ManagedServiceAccounts. */

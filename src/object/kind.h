@@ -30,9 +30,10 @@ enum kind_flag {
     KIND_GENERATION = 1,    /* the server counts metadata.generation */
     KIND_UNCONDITIONAL = 2, /* PUT without a resourceVersion: the last write wins */
     KIND_CREATE_ON_PUT = 4, /* PUT of a missing object creates it */
-    KIND_DELETE_OBJECT = 8, /* DELETE answers with the object instead of a Status */
+    KIND_DELETE_OBJECT = 8, /* DELETE returns the object instead of a Status */
     KIND_NOT_STORED = 16,   /* a question, answered and forgotten (reviews) */
-    KIND_NO_PATH = 32, /* no resource of its own: bodies and answers (DeleteOptions, Status, Scale, TokenRequest) */
+    KIND_NO_PATH =
+        32, /* no resource of its own: request and response bodies (DeleteOptions, Status, Scale, TokenRequest) */
     KIND_GENERATION_NOTES = 64,   /* KIND_GENERATION counts changes of annotations too */
     KIND_GENERATION_LABELS = 512, /* KIND_GENERATION counts changes of labels too */
     KIND_CUSTOM = 128,            /* made from a CRD */

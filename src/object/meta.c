@@ -92,7 +92,7 @@ int meta_prepare_create(struct arena *a, const struct meta_place *place, const s
     if (rc < 0)
         return rc;
     struct json *meta = meta_of(a, object);
-    /* What is no number counts as none, as in Kubernetes. */
+    /* Anything but a number counts as none, as in Kubernetes. */
     if (str_to_uint64(json_get_text(meta, S("resourceVersion")), &version) && version != 0)
         return err_set(err, ERR_INTERNAL, "resourceVersion should not be set on objects to be created");
     json_remove(meta, S("resourceVersion"));
@@ -428,7 +428,7 @@ static struct names added_finalizers(struct arena *a, const struct json *object,
     return added;
 }
 
-/* A moment as Go prints it in messages; what is no moment, as it stands. */
+/* A time as Go prints it in messages; other texts unchanged. */
 static str shown_time(struct arena *a, const struct json *v)
 {
     int64_t seconds;

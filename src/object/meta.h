@@ -2,7 +2,7 @@
 /* What: the rules of metadata: what the server fills in, what it keeps as it was, what it refuses, and how objects go.
  * Owns: nothing; new parts of a tree come from the arena given.
  * Threads: pure but for the clock and the randomness passed in.
- * Errors: err with the code of the answer; field errors where there can be several; a Status where details belong to it.
+ * Errors: err with the code of the response; field errors where there can be several; a Status where details belong to it.
  *
  * A write passes these in turn, each on a tree of its own (the functions named prepare change it in place):
  *
@@ -21,7 +21,7 @@
 
 /* ---- Where an object belongs. ---- */
 
-/* What the path of the request says. */
+/* What the path of the request specifies. */
 struct meta_place {
     const struct kind *kind;
     str namespace; /* empty: none */
@@ -40,10 +40,10 @@ struct meta_sources {
 };
 
 /* In place: meta_place, then uid, creationTimestamp, generation and, from generateName, a name. What a client may not
- * set is dropped. A resourceVersion is refused: ERR_INTERNAL, which Kubernetes answers without a reason. */
+ * set is dropped. A resourceVersion is refused: ERR_INTERNAL, for which Kubernetes returns no reason. */
 int meta_prepare_create(struct arena *a, const struct meta_place *place, const struct meta_sources *sources,
                         struct json *object, struct err *err);
-/* 58 characters of base and five at random; after a collision the caller asks again, META_NAME_TRIES times in all. */
+/* 58 characters of base and five at random; after a collision the caller tries again, META_NAME_TRIES times in all. */
 enum { META_NAME_TRIES = 8 };
 str meta_generate_name(struct arena *a, const struct random *random, str base);
 str meta_generate_uid(struct arena *a, const struct random *random);
@@ -57,7 +57,7 @@ void meta_validate_labels_and_annotations(struct field_errors *errs, str field, 
 /* Refuses a stale or missing resourceVersion; 0, or a code with *ret_status set. */
 int meta_check_version(struct arena *a, const struct kind *kind, const struct json *object, const struct json *current,
                        struct json *ret_status);
-/* Refuses a uid other than the stored one, which says that the object was replaced meanwhile. */
+/* Refuses a uid other than the stored one: the object was replaced meanwhile. */
 int meta_check_uid(struct arena *a, const struct kind *kind, const struct json *object, const struct json *current,
                    struct json *ret_status);
 /* In place: restores what an update cannot change and counts the generation up if the object means something new. */
@@ -65,7 +65,7 @@ void meta_prepare_update(struct arena *a, const struct kind *kind, struct json *
 /* Everything wrong with the metadata of an update. Each error is listed once; Kubernetes lists some twice as causes. */
 void meta_validate_update(struct field_errors *errs, const struct kind *kind, const struct json *object,
                           const struct json *current);
-/* Same but for resourceVersion and the times of managedFields: nothing to store, nothing to tell. */
+/* Same but for resourceVersion and the times of managedFields: nothing to store and no event. */
 bool meta_is_unchanged(const struct json *object, const struct json *current);
 /* Same but for metadata and, if the kind has a status subresource, status. */
 bool meta_is_same_content(const struct kind *kind, const struct json *object, const struct json *current);
@@ -82,7 +82,7 @@ void meta_warn_finalizers(struct meta_warnings *warnings, const struct kind *kin
 /* ---- Owners. ---- */
 
 void meta_validate_owners(struct field_errors *errs, str field, const struct json *owners);
-/* In place: drops references that stand there twice, with a warning. */
+/* In place: drops duplicate references, with a warning. */
 void meta_dedup_owners(struct arena *a, struct json *object, struct meta_warnings *warnings);
 /* The reference that has controller: true, or NULL. */
 const struct json *meta_controller_of(const struct json *object);
@@ -94,7 +94,7 @@ struct json meta_owner_reference(struct arena *a, const struct json *owner, bool
 
 /* options is a DeleteOptions tree; NULL: none. */
 void meta_validate_delete_options(struct field_errors *errs, const struct json *options);
-/* Pods that a Job leaves behind, unless the options say what is to become of them. */
+/* Pods that a deleted Job orphans, unless the options set a policy. */
 void meta_warn_delete(struct meta_warnings *warnings, const struct kind *kind, const struct json *options);
 /* options.preconditions against the object; 0, or a code with *ret_status set. */
 int meta_check_preconditions(struct arena *a, const struct kind *kind, const struct json *object,
@@ -109,7 +109,7 @@ enum meta_deletion {
 /* In place: adds or takes the finalizers of the propagation policy and marks the object if something holds it. */
 enum meta_deletion meta_prepare_delete(struct arena *a, const struct kind *kind, struct json *object,
                                        const struct json *options, const struct clock *clock);
-/* A deletion was asked for and the last finalizer is gone with this update: delete instead of storing. */
+/* The object is being deleted and this update removes the last finalizer: delete it instead of storing it. */
 bool meta_is_gone_after(const struct kind *kind, const struct json *object, const struct json *current);
 /* In place; true when something changed. */
 bool meta_add_finalizer(struct arena *a, struct json *object, str name);

@@ -171,7 +171,7 @@ struct json meta_owner_reference(struct arena *a, const struct json *owner, bool
         STR(api_version), STR(kind), STR(name), STR(uid), controller, block_deletion);
 }
 
-/* How objects go: finalizers, propagation policy, and when the last one is away. */
+/* ---- Deletion: finalizers and propagation policy. ---- */
 
 static const str orphan = S_INIT("orphan");
 static const str foreground = S_INIT("foregroundDeletion");
@@ -214,7 +214,7 @@ static bool is_namespace(const struct kind *kind)
 int meta_check_preconditions(struct arena *a, const struct kind *kind, const struct json *object,
                              const struct json *options, struct json *ret_status)
 {
-    /* Namespaces have words of their own; for all others the Kind stands where the plural belongs. */
+    /* Namespaces have a text of their own; for all others the Kind is in the place of the plural. */
     struct status_subject about = {str_of(kind->group), str_of(kind->kind), object_name(object)};
     const struct json *wanted = json_get(options, S("preconditions"));
     const struct json *uid = json_get(wanted, S("uid")), *rv = json_get(wanted, S("resourceVersion"));
@@ -267,7 +267,7 @@ bool meta_remove_finalizer(struct json *object, str name)
     return true;
 }
 
-/* Which of the two finalizers the policy wants: what the options say, else what the object has, else what the kind is used to.
+/* Which of the two finalizers the policy requires: from the options, else from the object, else the default of the kind.
  * Events have no dependents. */
 static str wanted_finalizer(const struct kind *kind, const struct json *object, const struct json *options)
 {
@@ -317,7 +317,7 @@ static bool set_policy(struct arena *a, const struct kind *kind, struct json *ob
 
 /* ---- Marking. ---- */
 
-/* A namespace is held back by its spec too, until all that is in it is gone. */
+/* A namespace is also kept by its spec, until everything in it is deleted. */
 static bool is_held(const struct kind *kind, const struct json *object)
 {
     return json_len(object_finalizers(object)) > 0 ||

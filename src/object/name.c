@@ -75,7 +75,7 @@ static bool spelled(str s, unsigned first, unsigned middle, unsigned last)
     return true;
 }
 
-/* Labels parted by dots; with UPPER in the sets, case does not matter. */
+/* Labels separated by dots; with UPPER in the sets, case does not matter. */
 static bool is_subdomain(str s, unsigned alnum)
 {
     str rest = s, label;

@@ -56,7 +56,7 @@ void name_validate(struct field_errors *errs, str field, enum name_rule rule, st
 void name_validate_prefix(struct field_errors *errs, str field, enum name_rule rule, str prefix);
 /* At most 128 bytes, printable. Empty is fine: only apply needs one. */
 void name_validate_field_manager(struct field_errors *errs, str field, str manager);
-/* Finalizers of built-in kinds: a name without a domain must be one that Kubernetes knows. */
+/* Finalizers of built-in kinds: a name without a domain must be one that Kubernetes defines. */
 bool name_is_standard_finalizer(str finalizer);
 void name_validate_standard_finalizer(struct field_errors *errs, str field, str finalizer);
 /* All keys and values of a label map; of an annotation map with the limit of 256 KiB in sum. */

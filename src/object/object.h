@@ -39,7 +39,7 @@ static inline const struct json *object_labels(const struct json *o)
 {
     return json_get(object_meta(o), S("labels"));
 }
-/* Empty when there is none; object_labels tells an empty label from no label. */
+/* Empty when there is none; object_labels distinguishes an empty label from no label. */
 static inline str object_label(const struct json *o, str key)
 {
     return json_get_text(object_labels(o), key);
@@ -66,7 +66,7 @@ static inline int64_t object_generation(const struct json *o)
     int64_t n;
     return json_to_int(json_get(object_meta(o), S("generation")), &n) ? n : 0;
 }
-/* A deletion was asked for; finalizers hold the object back. */
+/* Deletion was requested; finalizers keep the object. */
 static inline bool object_is_deleting(const struct json *o)
 {
     return !json_is_null(json_get(object_meta(o), S("deletionTimestamp")));

@@ -389,7 +389,7 @@ static int parse_operator(struct parser *p, enum selector_op *ret, struct err *e
     return 0;
 }
 
-/* The inside of a list, up to its ")". Commas with nothing between them stand for an empty value, though "(a,,)" is
+/* The inside of a list, up to its ")". Commas with nothing between them mean an empty value, though "(a,,)" is
  * refused: after two commas in a row Kubernetes wants a value. */
 static int parse_list(struct parser *p, struct selector_values *values, struct err *err)
 {

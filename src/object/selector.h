@@ -48,7 +48,7 @@ int selector_parse(struct arena *a, str text, struct selector *ret, struct err *
 int selector_from_object(struct arena *a, const struct json *object, struct selector *ret, struct err *err);
 /* Says everything that is wrong with a LabelSelector inside an object, as the API does when it is written. */
 void selector_validate(struct field_errors *errs, str field, const struct json *object);
-/* The same for an update of an object that holds a bad selector already: values of expressions are not looked at. */
+/* The same for an update of an object whose stored selector is invalid already: values of expressions are not checked. */
 void selector_validate_stored(struct field_errors *errs, str field, const struct json *object);
 
 /* labels is the map of metadata.labels; NULL and null are no labels. */
@@ -78,14 +78,14 @@ struct field_selector {
     size_t n;
 };
 
-/* "metadata.name=x,status.phase!=Active"; \, \= and \\ stand for themselves in values. */
+/* "metadata.name=x,status.phase!=Active"; \, \= and \\ are escapes in values. */
 int field_selector_parse(struct arena *a, str text, struct field_selector *ret, struct err *err);
 /* Refuses fields that objects of this kind cannot be selected by. */
 int field_selector_check(const struct field_selector *s, const struct kind *kind, struct err *err);
-/* get answers with a field's text, empty when there is none. */
+/* get returns a field's text, empty if it has none. */
 bool field_selector_matches(const struct field_selector *s, str (*get)(void *ctx, str field), void *ctx);
-/* The fields are looked up in the object, as member names parted by dots. Numbers and booleans count as their text. */
+/* The fields are looked up in the object, as member names separated by dots. Numbers and booleans count as their text. */
 bool field_selector_matches_object(const struct field_selector *s, const struct json *object);
 void field_selector_format(struct buf *b, const struct field_selector *s);
-/* The value that the selector demands of a field: how a list by name is told from others. */
+/* The value that the selector requires of a field; detects lists by name. */
 bool field_selector_requires(const struct field_selector *s, str field, str *ret_value);

@@ -137,7 +137,7 @@ int status_to_err(const struct json *status, struct err *err)
     return err_set(err, code, "%.*s", STR(message));
 }
 
-/* One builder per kind of trouble: the texts, and what stands in details. */
+/* ---- One builder per kind of failure, with its text and details. ---- */
 
 /* "configmaps" or "roles.rbac.authorization.k8s.io". */
 static void add_kind(struct buf *b, struct status_subject about)
@@ -172,7 +172,7 @@ static struct json plain(struct arena *a, enum err_code code, str message)
     return status_build(a, &(struct status_args){.code = code, .message = message});
 }
 
-/* What the routing layer says: details are there but empty. */
+/* Failures of routing have empty details. */
 static struct json blank_details(struct arena *a, enum err_code code, str message)
 {
     return status_build(a, &(struct status_args){.code = code, .message = message, .has_details = true});

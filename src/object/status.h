@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: Status objects: how the API says that something went wrong, or that a deletion is done. One table maps error
- *       codes to reasons and HTTP codes; the builders know the texts of Kubernetes.
+/* What: Status objects: how the API reports failures and completed deletions. One table maps error
+ *       codes to reasons and HTTP codes; the builders have the texts of Kubernetes.
  * Owns: nothing; trees live in the arena given and borrow no text of the caller.
  * Threads: pure functions.
  * Errors: this is the error. */
@@ -22,7 +22,7 @@ struct status_cause {
     str reason, message, field; /* "FieldValueInvalid", "Invalid value: …", "spec.size" */
 };
 
-/* What is spoken of. kind is the plural in most answers ("configmaps"), the Kind in those about invalid objects. */
+/* The subject. kind is the plural in most responses ("configmaps"), the Kind in those about invalid objects. */
 struct status_subject {
     str group, kind, name;
 };
@@ -65,7 +65,7 @@ struct json status_bad_patch(struct arena *a);
 struct json status_bad_request(struct arena *a, str message);
 struct json status_unauthorized(struct arena *a);
 
-/* Who wanted to do what: the attributes of a request that was denied. path says it is not about a resource. */
+/* Who wanted to do what: the attributes of a request that was denied. path is set if it is not for a resource. */
 struct status_attempt {
     str user, verb, path;
     str group, resource, subresource, namespace, name;
@@ -74,7 +74,7 @@ struct status_attempt {
 struct json status_forbidden_attempt(struct arena *a, const struct status_attempt *attempt, str reason);
 /* "configmaps "x" is forbidden: why"; with an empty about "forbidden: why". */
 struct json status_forbidden(struct arena *a, struct status_subject about, str why);
-/* No creation inside a namespace that goes away. */
+/* Creation in a namespace that is being deleted. */
 struct json status_namespace_terminating(struct arena *a, struct status_subject about, str namespace);
 
 struct json status_expired(struct arena *a, str message);
@@ -85,7 +85,7 @@ struct json status_not_acceptable(struct arena *a, str accepted);
 /* The same, of requests that Kubernetes' router refuses. */
 struct json status_no_representation(struct arena *a, str available);
 struct json status_unsupported_media_type(struct arena *a, str accepted);
-/* A PATCH of a type nobody knows. */
+/* A PATCH of unknown type. */
 struct json status_unsupported_patch(struct arena *a);
 struct json status_timeout(struct arena *a, str message, int retry_after);
 /* A resourceVersion from the future. */
@@ -96,7 +96,7 @@ struct json status_unavailable(struct arena *a, str message);
 struct json status_internal(struct arena *a, str message);
 /* 500 with nothing but a message. */
 struct json status_unknown(struct arena *a, str message);
-/* What a deletion answers when the object is gone at once. */
+/* The response to a deletion that completed at once. */
 struct json status_deleted(struct arena *a, struct status_subject about, str uid);
 
 /* ---- Reading. ---- */

@@ -33,7 +33,7 @@ static bool is_digit(str s, size_t i)
     return i < s.n && char_is_digit(s.p[i]);
 }
 
-/* A number of `digits` digits (at least `least`) with what stands in front of it. */
+/* A number of `digits` digits (at least `least`) with the character in front of it. */
 static int number(struct reader *r, const char *front, const char *piece, size_t least, size_t digits, int *ret)
 {
     if (front[0]) {

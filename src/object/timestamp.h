@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the times of objects, read as Go reads them and told as Kubernetes tells them.
+/* What: the times of objects, parsed as Go does and printed as Kubernetes does.
  * Owns: nothing; texts live in the arena given.
  * Threads: pure functions.
  * Errors: ERR_BAD_REQUEST with Go's words. */

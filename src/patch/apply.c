@@ -71,7 +71,7 @@ static int conflict_report(struct arena *a, const conflict_sets *sets, struct ap
 }
 
 /* The annotation in which client-side apply remembers what it applied. kubectl moves from that to server-side apply
- * without conflicts: fields the annotation set, and nobody changed since, are its own. */
+ * without conflicts: fields that the annotation set and that are unchanged since are its own. */
 
 static const str annotation_name = S_INIT("kubectl.kubernetes.io/last-applied-configuration");
 
@@ -147,7 +147,7 @@ struct json last_applied_refresh(struct arena *a, const struct json *object, con
     return with_annotations(a, object, next);
 }
 
-/* Laying a configuration over a live object, and taking away what its manager no longer asks for. */
+/* ---- Merging a configuration into a live object, and removing what its manager no longer sets. ---- */
 
 bool value_is_shared(const struct json *x, const struct json *y)
 {
@@ -199,7 +199,7 @@ static void put_config(struct weave *w, uint32_t j)
     if (i == ITEM_NONE) {
         json_push(w->arena, &w->out, *it->value);
     } else {
-        /* Live items that repeat an element cannot be told apart: none of them is merged into. */
+        /* Live items that repeat an element cannot be distinguished: none of them is merged into. */
         const struct json *with = w->live.p[i].next == ITEM_NONE ? w->live.p[i].value : &null;
         json_push(w->arena, &w->out, merge(w->arena, &w->item_type, with, it->value));
     }
@@ -292,7 +292,7 @@ static struct json merge(struct arena *a, const struct typed *t, const struct js
 {
     budget_charge(4);
     unsigned form = typed_deduce(t, config);
-    /* An empty or null map or list of the configuration takes nothing away. */
+    /* An empty or null map or list of the configuration removes nothing. */
     if (form == TYPED_MAP && !t->atomic && json_is_obj(live) && live->n > 0)
         return merge_map(a, t, live, config);
     if (form == TYPED_LIST && t->list != TYPED_LIST_ATOMIC && json_is_arr(live) && live->n > 0)
@@ -362,7 +362,7 @@ static struct json prune_map(const struct pruning *p, const struct typed *t, con
     return changed ? out : *v;
 }
 
-/* An item whose keys nobody owns any more loses them, and goes with them, whoever owns the rest. */
+/* An item whose keys have no manager any more is removed, even if its other fields have one. */
 static bool is_still(struct arena *a, const struct typed *list, const struct json *item,
                      const struct fieldset_elem *was)
 {
@@ -390,7 +390,7 @@ static struct json prune_list(const struct pruning *p, const struct typed *t, co
     return changed ? out : *v;
 }
 
-/* v without what was applied before and has no manager now; the very same handle when there is no such thing. */
+/* v without what was applied before and has no manager now; the very same handle if there is none. */
 static struct json value_prune(struct arena *a, const struct typed *t, const struct json *v, struct fieldset before,
                                struct fieldset managed)
 {
@@ -451,7 +451,7 @@ static struct json tidy_list(struct arena *a, const struct typed *t, const struc
     return out;
 }
 
-/* v, made of live (or NULL) by the two above, without what Go leaves out. Who tracks fields looks at v as it was before. */
+/* v, made of live (or NULL) by the two above, without what Go omits. Fields are tracked on v before this. */
 static struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live)
 {
     budget_charge(4);
@@ -502,7 +502,7 @@ struct applying {
     struct json merged;
 };
 
-/* What anybody manages. */
+/* The fields of all managers. */
 static struct fieldset managed_by_all(struct arena *a, const struct managed *m)
 {
     struct fieldset *sets = arena_alloc(a, arena_array_size(m->list.n + 1, sizeof *sets));
@@ -534,7 +534,7 @@ static void enter_manager(struct applying *ap, struct fieldset *ret_before)
     mine->set = set;
 }
 
-/* Merges, prunes, and finds out whom that takes fields from. */
+/* Merges, prunes, and collects the conflicts with other managers. */
 static int merge_and_compare(struct applying *ap, struct fieldset *ret_change, conflict_sets *ret_conflicts,
                              struct err *err)
 {
@@ -563,7 +563,7 @@ static int merge_and_compare(struct applying *ap, struct fieldset *ret_change, c
     return 0;
 }
 
-/* kubectl may take over, unasked, what the last-applied annotation shows to be its own. */
+/* kubectl may take over, without force, the fields that the last-applied annotation shows to be its own. */
 static bool drop_allowed(struct applying *ap, conflict_sets *conflicts)
 {
     struct fieldset allowed;
@@ -618,7 +618,7 @@ static int merge_and_settle(struct applying *ap, struct apply_result *ret, struc
     return 0;
 }
 
-/* An object that nobody tracked so far: all that is there counts as one early update. */
+/* An object without managedFields: all its fields count as one early update. */
 static int begin_tracking(struct applying *ap, struct err *err)
 {
     struct managed_write before = ap->args->write;

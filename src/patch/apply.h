@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: server-side apply, and the record of who manages which field (metadata.managedFields) for all other writes.
+/* What: server-side apply, and field ownership (metadata.managedFields) for all other writes.
  * Owns: nothing; results live in the arena given and share parts of their inputs, which are not changed.
  * Threads: pure functions.
  * Errors: those of the API server, with its texts: ERR_CONFLICT (see the result), ERR_BAD_REQUEST, ERR_INTERNAL.
@@ -17,7 +17,7 @@ enum {
     MANAGED_MAX_UPDATERS = 10, /* entries of operation Update; the oldest beyond are joined as "ancient-changes" */
 };
 
-/* What both need to know about the write. */
+/* The write, for both. */
 struct managed_write {
     struct typed type;
     str api_version, kind; /* of the request */
@@ -27,7 +27,7 @@ struct managed_write {
     /* Fields this write cannot change and therefore does not own, dots between names: "status", "metadata.labels". */
     const str *reset;
     size_t n_reset;
-    /* Versions of the kind there are ("apps/v1"); entries of others are dropped. None given: all are kept. */
+    /* Served versions of the kind ("apps/v1"); entries of other versions are dropped. None given: all are kept. */
     const str *versions;
     size_t n_versions;
 };
@@ -38,14 +38,14 @@ struct managed_args {
     const struct json *next; /* as the client wants it; its managedFields count unless they are empty or unreadable */
 };
 
-/* The new object with the managedFields that the change asks for; otherwise it is next. An object without managedFields
- * stays without until it is applied or created anew. Types that do not fit clear the record, as they do upstream. */
+/* The new object with the managedFields after the change; otherwise it is next. An object without managedFields
+ * stays without until it is applied or created anew. Values of wrong type clear managedFields, as upstream. */
 struct json managed_update(struct arena *a, const struct managed_args *args);
 
 struct apply_args {
     struct managed_write write;
     const struct json *live;   /* NULL: none yet, the result is to be created */
-    const struct json *config; /* what the manager wants: only the fields it has an opinion on */
+    const struct json *config; /* what the manager wants: only the fields it manages */
     bool force;                /* take fields over from other managers */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the steps of apply and of tracking, shared by apply*.c and managed*.c and nobody else.
+/* What: the steps of apply and of tracking, only for apply*.c and managed.c.
  * Owns: nothing; results live in the arena given and share parts of their inputs, which are not changed.
  * Threads: pure functions.
  * Errors: ERR_INTERNAL with the texts of structured-merge-diff. */
@@ -11,7 +11,7 @@
 
 /* ---- List items. ---- */
 
-/* What tells an item of a set or keyed list from its siblings. */
+/* What identifies an item of a set or keyed list. */
 int item_elem(struct arena *a, const struct typed *list, const struct json *item, struct fieldset_elem *ret,
               struct err *err);
 
@@ -31,7 +31,7 @@ struct items {
     uint32_t *slots;
 };
 
-/* Fails when an item has nothing to tell it apart. v may be anything: what is no list has no items. */
+/* Fails when an item cannot be identified. v may be any value: one that is not a list has no items. */
 int items_init(struct arena *a, struct items *ret, const struct typed *list, const struct json *v, struct err *err);
 /* The first item with this element, or ITEM_NONE. */
 uint32_t items_find(const struct items *set, const struct fieldset_elem *elem);
@@ -40,7 +40,7 @@ uint32_t items_find(const struct items *set, const struct fieldset_elem *elem);
 
 /* Fails unless config fits the type and no list has two items with the same element. Text: ".spec.x: …". */
 int value_check(const struct typed *t, const struct json *config, struct arena *a, struct err *err);
-/* The fields that a configuration has an opinion on. */
+/* The fields that a configuration sets. */
 struct fieldset value_fields(struct arena *a, const struct typed *t, const struct json *config);
 
 /* ---- Differences. ---- */
@@ -59,7 +59,7 @@ bool value_is_shared(const struct json *x, const struct json *y);
 struct managed_entry {
     str manager, api_version, subresource, time;
     bool applied; /* operation Apply; else Update */
-    str id;       /* what makes it one of its own, as JSON: no time, and for Apply no version */
+    str id;       /* its identity, as JSON: no time, and for Apply no version */
     struct fieldset set;
     const struct json *fields; /* the FieldsV1 tree the set was read from and still equals, or NULL */
 };
@@ -82,9 +82,9 @@ const struct json *managed_of(const struct json *object);
 void managed_set(struct managed_entry *e, struct fieldset set);
 /* Drops the entries whose set is empty. */
 void managed_sweep(struct managed *m);
-/* Drops entries of versions there are no more, and makes sets fit the type where it became atomic. */
+/* Drops entries of versions that are no longer served, and adapts sets where the type became atomic. */
 void managed_reconcile(struct managed *m, const struct managed_write *w);
-/* True when that, and reading and writing the entries, surely changes nothing; the texts of keys are taken as they are. */
+/* True when that, and a round trip of the entries, certainly changes nothing; the texts of keys are not normalized. */
 bool managed_is_reconciled(const struct json *entries, const struct managed_write *w);
 /* Fields no set ever holds. */
 struct fieldset managed_never(struct arena *a);
@@ -96,12 +96,12 @@ int managed_track(struct managed *m, const struct managed_write *w, const struct
 
 /* The annotation; empty when there is none. */
 str last_applied_text(const struct json *object);
-/* Keeps the annotation, where there is one, in step with what kubectl applies. */
+/* Updates the annotation, if there is one, to what kubectl applies. */
 struct json last_applied_refresh(struct arena *a, const struct json *object, const struct json *config);
 
-/* ---- The quick way. ---- */
+/* ---- Detection of applies that change nothing. ---- */
 
-/* True when applying config surely changes nothing. False: it may. */
+/* True when applying config certainly changes nothing. False: it may change something. */
 bool apply_is_noop(const struct apply_args *args, const struct json *own_entry);
-/* apply_patch without it. */
+/* apply_patch without that check. */
 int apply_thoroughly(struct arena *a, const struct apply_args *args, struct apply_result *ret, struct err *err);

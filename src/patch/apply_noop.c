@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Most applies change nothing: controllers say again what they said before. Seeing that takes one walk over three trees
+/* Most applies change nothing: controllers apply the same configuration again. Detecting that takes one walk over three trees
  * in step, without building anything:
  *
  *     what is applied      the live object       the manager's fieldsV1 inside the live object
@@ -95,7 +95,7 @@ static bool is_leaf_same(const struct json *own, const struct json *config, cons
     return json_is_obj(own) && own->n == 0 && is_same_value(config, live);
 }
 
-/* ---- Elements as they stand in fieldsV1: f:name, k:{"a":1,"b":"x"}, v:"x". ---- */
+/* ---- Elements as written in fieldsV1: f:name, k:{"a":1,"b":"x"}, v:"x". ---- */
 
 struct text {
     char p[512];
@@ -166,7 +166,7 @@ struct list_keys {
     size_t n;
 };
 
-/* What tells one item from its siblings: the values of its keys, or itself in a set. */
+/* What identifies an item: the values of its keys, or itself in a set. */
 struct item_values {
     const struct json *p[TYPED_MAX_KEYS];
     struct json defaults[TYPED_MAX_KEYS];
@@ -448,7 +448,7 @@ static owned walk_value(struct walk *w, const struct typed *t, const struct json
     }
     if (form == TYPED_LIST && t->list != TYPED_LIST_ATOMIC)
         return json_is_arr(config) && config->n && json_is_arr(live) ? walk_list(w, t, config, live, own) : MAYBE;
-    /* An empty or null map takes nothing away from one that is not; that is for the full way. */
+    /* An empty or null map removes nothing from one that is not empty; the full apply handles that. */
     return is_leaf_same(own, config, live) ? 0 : MAYBE;
 }
 

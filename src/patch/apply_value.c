@@ -5,7 +5,7 @@
 #include "object/go_text.h"
 #include "patch/apply_internal.h"
 
-/* The items of sets and keyed lists, found by what tells them apart. */
+/* The items of sets and keyed lists, found by their identity. */
 
 static int key_elem(struct arena *a, const struct typed *list, const struct json *item, struct fieldset_elem *ret,
                     struct err *err)
@@ -346,7 +346,7 @@ static const struct json null = {.type = JSON_NULL};
 static int diff(struct diff *d, const struct typed *t, const struct json *old, const struct json *next,
                 struct change *ret);
 
-/* One of old and next may be NULL: the place was not there, or is no longer. */
+/* One of old and next may be NULL: the field was added or removed. */
 static unsigned leaf_marks(const struct json *old, const struct json *next)
 {
     if (!old)
@@ -470,7 +470,7 @@ static int diff_member(struct diff *d, const struct typed *t, str key, const str
     return diff_put(d, &name, &child, old, next);
 }
 
-/* A record that comes or goes as a whole brings along the fields that Go never leaves out. */
+/* A record that is added or removed as a whole includes the fields that Go never omits. */
 static int diff_present(struct diff *d, const struct typed *t, const struct json *old, const struct json *next)
 {
     size_t at = 0;

@@ -387,7 +387,7 @@ static int parse_elem(struct arena *a, str key, struct fieldset_elem *ret, struc
     }
 }
 
-/* What is below goes to *ret; *ret_in says whether the place itself is in the set. */
+/* The elements below are stored in *ret; *ret_in is set if the path itself is in the set. */
 static int parse_below(struct fieldset_builder *b, const struct json *fields, struct fieldset *ret, bool *ret_in,
                        struct err *err)
 {

@@ -4,8 +4,8 @@
  * Threads: a set may be read by many threads.
  * Errors: ERR_BAD_REQUEST for a FieldsV1 tree that is none.
  *
- * A set is a tree of path elements. Each entry says whether the path that ends there is itself in the set (its marks),
- * and holds the elements below:
+ * A set is a tree of path elements. The marks of an entry tell whether the path that ends there is itself in the set;
+ * below it are the elements of longer paths:
  *
  *     {"f:data": {".": {}, "f:k": {}}}        .data and .data.k
  *     {"f:ports": {"k:{\"port\":80}": {…}}}   something below .ports[port=80], not .ports
@@ -81,7 +81,7 @@ struct fieldset fieldset_without(struct arena *a, struct fieldset x, struct fiel
 /* Paths of x that y marks with any of marks. */
 struct fieldset fieldset_common(struct arena *a, struct fieldset x, struct fieldset y, unsigned marks);
 bool fieldset_equal(struct fieldset x, struct fieldset y);
-/* Paths of names parted by dots: "metadata.labels". */
+/* Paths of names separated by dots: "metadata.labels". */
 struct fieldset fieldset_of_names(struct arena *a, const str *paths, size_t n);
 
 /* Building bottom-up: size_t at = fieldset_begin(&b); fieldset_put(…)…; set = fieldset_end(&b, at); nested as the object

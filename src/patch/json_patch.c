@@ -14,7 +14,7 @@ static bool pointer_is_valid(str pointer)
     return pointer.n == 0 || pointer.p[0] == '/';
 }
 
-/* One pass, so that ~01 is ~1 and not /. Any other ~ stands for itself, as in the API server. */
+/* One pass, so that ~01 is ~1 and not /. Any other ~ is literal, as in the API server. */
 static str unescape(struct arena *a, str token)
 {
     struct buf b = {.arena = a};
@@ -335,7 +335,7 @@ static int apply_one(struct patcher *p, str from, const struct json *value)
 
 /* ---- Reading the patch. ---- */
 
-/* A string member; *ret_has says if there is one. */
+/* A string member; *ret_has is set if there is one. */
 static int text_member(struct patcher *p, const struct json *op, const char *name, str *ret, bool *ret_has)
 {
     const struct json *v = json_get(op, str_of(name));

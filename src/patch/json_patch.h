@@ -11,7 +11,7 @@
 enum {
     PATCH_MAX_OPS = 10000,
     PATCH_MAX_COPY = 3 * 1024 * 1024, /* bytes of JSON text that "copy" may add in all */
-    PATCH_MAX_STEPS = 100000000,      /* members and items looked at or moved, in all; more than any real patch needs */
+    PATCH_MAX_STEPS = 100000000,      /* members and items visited or moved, in all; more than any real patch needs */
 };
 
 /* The value a pointer names, NULL when there is none or the pointer is malformed. "" is the document itself. Items are

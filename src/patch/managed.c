@@ -445,8 +445,8 @@ static void managed_cap(struct managed *m)
 
 /* Tracking of all writes that are not an apply: who changed a field owns it. */
 
-/* Empty, or a single empty entry: the client wants the record gone. An empty list says so only for built-in kinds; for
- * custom resources it cannot be told from no list at all. */
+/* Empty, or a single empty entry: the client resets managedFields. An empty list does so only for built-in kinds; for
+ * custom resources it cannot be distinguished from an absent list. */
 static bool is_reset(const struct managed_write *w, const struct json *entries)
 {
     if (!json_is_arr(entries))
@@ -472,7 +472,7 @@ static struct managed starting_point(struct arena *a, const struct managed_args 
     return m;
 }
 
-/* Takes the changed fields away from everybody, and the removed ones too. */
+/* Removes the changed and the removed fields from all managers. */
 static void take_from_all(struct managed *m, struct fieldset change)
 {
     vec_each(&m->list, e) managed_set(e, fieldset_minus(m->arena, e->set, change, FIELDSET_IN | FIELDSET_REMOVED));

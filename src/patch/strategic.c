@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* What stands at a place: a value of a type, or a list or map of them. */
+/* The type of a field: a value, or a list or map of values. */
 struct smp_type {
     uint8_t type, card; /* enum shape_type, enum shape_card */
     const struct shape *record;
@@ -97,7 +97,7 @@ static bool clean(struct smp *s, const struct json *v, bool drop_marked, struct 
     return true;
 }
 
-/* v as it may be stored: without directives and nulls in maps. With drop_marked, maps that say $patch vanish, too: false
+/* v as it may be stored: without directives and nulls in maps. With drop_marked, maps with $patch are dropped, too: false
  * when v itself is one. */
 static bool smp_clean(struct smp *s, const struct json *v, bool drop_marked, struct json *ret)
 {
@@ -450,7 +450,7 @@ static int not_identical(struct smp *s, const struct json *x, const struct json 
     return err_set(s->err, ERR_INTERNAL, "list element types are not identical: %.*s", STR(buf_str(&b)));
 }
 
-/* All items of both lists have one type, and that is no list. */
+/* All items of both lists have one type, which is not a list. */
 static int check_items(struct smp *s, const struct json *x, const struct json *y, bool *ret_maps)
 {
     const struct json *first = NULL, *lists[] = {x, y};
@@ -564,8 +564,8 @@ static void sort_by(struct smp *s, entries *list, const struct map *order)
     list->p = out;
 }
 
-/* Items that `wanted` orders keep its order; the others keep the order of the document and stand where they stood in it,
- * as far as that can be told: in front of the first wanted item that used to follow them, else at the end. */
+/* Items that `wanted` orders keep its order; the others keep the order of the document at their relative positions,
+ * as far as possible: in front of the first wanted item that used to follow them, else at the end. */
 static struct json arrange(struct smp *s, const entries *merged, const entries *wanted, const entries *doc)
 {
     struct map by_wanted MAP_SCOPE, by_doc MAP_SCOPE;
@@ -766,7 +766,7 @@ static struct json smp_merge_list(struct smp *s, const struct smp_list *list, co
     return merge_list(s, &plain, doc, patch, &order, rc);
 }
 
-/* What tells the item of a list that is put in order; NULL: error is set. */
+/* What identifies an item of an ordered list; NULL: error is set. */
 static const struct json *ordered_by(struct smp *s, const struct smp_list *list, const struct json *item)
 {
     if (list->key.n == 0)

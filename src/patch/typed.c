@@ -8,7 +8,7 @@ struct typed typed_deduced(void)
     return (struct typed){.allows = TYPED_ALL, .source = TYPED_DEDUCED};
 }
 
-/* Inside lists of unknown form nothing is looked at any more. */
+/* Lists of unknown form are not inspected any deeper. */
 static struct typed untyped(void)
 {
     return (struct typed){.allows = TYPED_ALL, .source = TYPED_UNTYPED, .atomic = true};
@@ -164,7 +164,7 @@ struct typed typed_of_schema(const struct schema *schema)
     return t;
 }
 
-/* The fields that every object has, whatever the schema says. */
+/* The fields that every object has, whatever its schema. */
 static bool in_resource(str key, struct typed *ret)
 {
     if (str_eq(key, S("metadata")))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: what may stand at one place of an object, for whoever merges and tracks fields: one view over the two kinds of
+/* What: the type of one field of an object, for merging and tracking fields: one view over the two kinds of
  *       type description, the shapes of built-in kinds and the structural schemas of custom resources.
  * Owns: nothing; a place is a value that points into the tables or the schema it came from.
  * Threads: plain values.
- * Errors: none; a field nobody declared says so.
+ * Errors: none; undeclared fields have a type of their own.
  *
  * A place allows one or several of scalar, list and map. Maps are the JSON objects: records with declared fields, free
  * maps whose entries are alike, or both. Where nothing is known the type is deduced from the value: maps by entry, lists
@@ -19,7 +19,7 @@ enum {
     TYPED_LIST = 2,
     TYPED_MAP = 4,
     TYPED_ALL = 7,
-    TYPED_MAX_KEYS = 16, /* of a list told apart by keys; with more it counts as one value */
+    TYPED_MAX_KEYS = 16, /* of a keyed list; with more it counts as one value */
 };
 
 enum typed_scalar { TYPED_ANY, TYPED_STRING, TYPED_NUMBER, TYPED_BOOL };
@@ -45,7 +45,7 @@ struct typed {
 struct typed typed_of_shape(const struct shape *shape);
 /* The whole object of a custom resource; NULL: nothing is known of it but its metadata. */
 struct typed typed_of_schema(const struct schema *schema);
-/* A place nobody described. */
+/* An undeclared field. */
 struct typed typed_deduced(void);
 
 /* What the value at this place is handled as: one of TYPED_SCALAR, TYPED_LIST, TYPED_MAP. Null, and a value the place
@@ -68,7 +68,7 @@ enum typed_scalar typed_scalar(const struct typed *t);
 struct typed typed_item(const struct typed *t);
 /* Keys of a TYPED_LIST_KEYED list, sorted; returns how many. */
 size_t typed_keys(const struct typed *t, str ret[TYPED_MAX_KEYS]);
-/* What a key field that an item leaves out is taken to be, built in the arena; false when there is no such thing. */
+/* The default of a key field that an item omits, built in the arena; false if it has none. */
 bool typed_key_default(const struct typed *t, str key, struct arena *a, struct json *ret);
 /* Steps through the declared fields that are always present: size_t at = 0; while (typed_next_present(…)) … */
 bool typed_next_present(const struct typed *t, size_t *at, str *key, struct typed *ret);

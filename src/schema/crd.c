@@ -8,14 +8,14 @@
 #include "schema/crd_internal.h"
 #include "schema/schema_format.h"
 
-/* What the server fills into a CustomResourceDefinition. */
+/* ---- Defaulting. ---- */
 
 static bool is_absent(const struct json *v)
 {
     return json_is_null(v) || (json_is_str(v) && v->n == 0);
 }
 
-/* The member as an object, made when it is not there. */
+/* The member as an object, created if absent. */
 static struct json *object_at(struct arena *a, struct json *parent, str key)
 {
     struct json *v = json_get_mut(parent, key);
@@ -99,7 +99,7 @@ void crd_prepare_update(struct arena *a, struct json *crd, const struct json *ol
     store_version(a, crd);
 }
 
-/* A place is written down only if the error is kept. */
+/* Paths are formatted only if the error is kept. */
 static void add(struct field_errors *errs, enum field_error_type type, const struct step *at, str value, str text)
 {
     struct buf place = {.arena = errs->arena};
@@ -176,7 +176,7 @@ str crd_strings(struct arena *a, const struct json *list)
 }
 
 /* How objects get from one version to another: by None, or by a webhook that can be reached. Places are named as upstream
- * does inside: webhookClientConfig and conversionReviewVersions stand beside the strategy. */
+ * does inside: webhookClientConfig and conversionReviewVersions are next to the strategy. */
 
 static void check_webhook_url(struct field_errors *errs, const struct step *at, str url)
 {

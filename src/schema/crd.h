@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the rules of CustomResourceDefinitions themselves: what the server fills in and what it refuses, schemas included.
+/* What: the rules of CustomResourceDefinitions themselves: defaulting and validation, schemas included.
  * Owns: nothing; new parts of a tree come from the arena given, texts from the arena of the errors.
  * Threads: pure functions.
- * Errors: field errors in the words of Kubernetes. Metadata is checked with meta.h, but for the rule about the name.
+ * Errors: field errors with the texts of Kubernetes. Metadata is checked with meta.h, but for the rule about the name.
  *
  *   create:  crd_default ─► crd_prepare_create ─► crd_validate
  *   update:  crd_default ─► crd_prepare_update ─► crd_validate_update
  *
- * Kubernetes moves what all versions have in common to the top before it looks, and names places accordingly: with one
- * version, or the same schema in all of them, errors speak of spec.validation.openAPIV3Schema, else of
- * spec.versions[1].schema.openAPIV3Schema. So do we. Rules in CEL are checked for form only. */
+ * Kubernetes moves what all versions have in common to the top before validating, and paths follow: with one version, or the
+ * same schema in all of them, errors name spec.validation.openAPIV3Schema, else spec.versions[1].schema.openAPIV3Schema.
+ * So do ours. Rules in CEL are checked for form only. */
 #pragma once
 
 #include "object/field_error.h"

@@ -19,7 +19,7 @@ void crd_forbidden(struct field_errors *errs, const struct step *at, const char 
 void crd_invalid(struct field_errors *errs, const struct step *at, str value, const char *text);
 /* The same with a string as the value. */
 void crd_invalid_text(struct field_errors *errs, const struct step *at, str value, const char *text);
-/* "Unsupported value: "x": supported values: "a", "b"", the names parted by blanks. */
+/* "Unsupported value: "x": supported values: "a", "b"", the names separated by blanks. */
 void crd_unsupported(struct field_errors *errs, const struct step *at, str value, const char *names);
 /* A list of strings as Go's %#v: []string{"a", "b"}. */
 str crd_strings(struct arena *a, const struct json *list);

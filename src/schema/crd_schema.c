@@ -7,7 +7,7 @@
 static const char *crd_field_find(struct arena *a, const struct json *schema, str path, bool allow_brackets,
                                   struct crd_field *ret);
 
-/* Defaults in a schema: each must have no fields unknown where it stands, and must pass validation there. Most schemas have few:
+/* Defaults in a schema: each must have only known fields and be valid in its place. Most schemas have few:
  * what is below the first on the way down is compiled, once, and walked side by side with its JSON. */
 
 struct walk {
@@ -73,7 +73,7 @@ static void walk(const struct walk *w, schema_node node, const struct json *sche
     schema_free(own);
 }
 
-/* Defaults must fit where they stand. */
+/* Defaults must be valid in their places. */
 static void crd_check_defaults(struct field_errors *errs, const struct json *schema, const struct step *path)
 {
     walk(&(struct walk){.errs = errs, .is_root = true}, (schema_node){0}, schema, path);
@@ -582,7 +582,7 @@ static void crd_check_openapi(struct field_errors *errs, const struct json *sche
 
 /* ---- The whole ---- */
 
-/* With the status subresource on, status is validated alone, so the root must not say more than its properties do. */
+/* With the status subresource on, status is validated alone, so the root must have no rules besides properties. */
 static void check_root_for_status(struct field_errors *errs, const struct json *schema, const struct step *path)
 {
     static const uint8_t forbidden[] = {

@@ -12,7 +12,7 @@ enum level { ROOT, ITEM, FIELD };
 static void check_value(struct field_errors *errs, const struct keywords *kw, bool skip_any_of, bool skip_first_any_of,
                         const struct step *path);
 
-/* ---- Value validations: what stands inside anyOf and the like ---- */
+/* ---- Value validations: the schemas inside anyOf and the like ---- */
 
 static void forbid_shape(struct field_errors *errs, const struct keywords *kw, const struct step *path)
 {
@@ -132,7 +132,7 @@ static void check_type(struct field_errors *errs, const struct keywords *kw, enu
         crd_invalid_text(errs, at, type, "must be object at the root");
 }
 
-/* At the root of a resource, metadata may say something about name and generateName, and nothing else. */
+/* At the root of a resource, metadata may have rules for name and generateName only. */
 static bool is_plain_metadata(const struct json *schema)
 {
     struct keywords kw;
@@ -221,7 +221,7 @@ static void check_structure(struct field_errors *errs, const struct json *schema
     check_meta(errs, &kw, level, path);
 }
 
-/* ---- Completeness: value validations speak only of places that are known ---- */
+/* ---- Completeness: value validations may only refer to declared fields ---- */
 
 struct places {
     const struct json *outer; /* the structure, NULL: not there */
@@ -284,7 +284,7 @@ static void check_complete(struct field_errors *errs, const struct json *inner, 
     }
 }
 
-/* Only the root is asked: what upstream does, and its tests say. */
+/* Only the root is checked, as upstream and its tests do. */
 static void check_completeness(struct field_errors *errs, const struct json *schema, const struct step *path)
 {
     struct keywords kw;

@@ -15,7 +15,7 @@
  * The compiled machine code runs first. When it only ran out of stack (long texts, harmless expressions), the interpreter
  * goes on with memory from the heap. When the limit was met, the expression backtracks too much for this text: then
  * PCRE2's other matcher gets a try, which follows all ways at once. It begins anew at every character, so it is asked
- * only about short texts and about expressions that are anchored at the start. Else nobody knows. */
+ * only about short texts and about expressions that are anchored at the start. Otherwise the result is PATTERN_TIMEOUT. */
 
 enum {
     MATCH_LIMIT = 1000000,    /* steps; 2 to 4 ms */
@@ -172,7 +172,7 @@ static int match_within(const struct pattern *p, str text, struct matcher *m, si
     return rc;
 }
 
-/* The matcher does not say how many steps it took, and cannot be interrupted. So the limit rises from try to try, and what a
+/* The matcher does not report how many steps it took, and cannot be interrupted. So the limit rises from try to try, and what a
  * try may take is charged before it begins. */
 static int match_charged(const struct pattern *p, str text, struct matcher *m, size_t limit)
 {
@@ -564,7 +564,7 @@ static bool counts(struct gate *g, struct repeat *ret)
     return ok;
 }
 
-/* The product of counts, when repeats stand inside repeats. */
+/* The product of counts, of nested repeats. */
 static uint32_t repeat_cost(const struct gate *g, const struct repeat *r)
 {
     if (!r->counted)

@@ -4,9 +4,9 @@
  * Threads: a pattern may be shared; a scratch belongs to one thread.
  * Errors: ERR_INVALID with the text Go's regexp.Compile has for it.
  *
- * A gate reads the expression by Go's grammar and writes it anew in the few constructs that PCRE2 and Go understand
- * alike; what Go refuses never reaches PCRE2. Only "does it match somewhere" is answered, so groups do not capture and
- * lazy repeats are plain ones. Matching is bounded: a pattern that would backtrack for ages gives up with PATTERN_TIMEOUT. */
+ * The gate parses the expression by Go's grammar and rewrites it in the few constructs that PCRE2 and Go treat alike;
+ * expressions that Go refuses never reach PCRE2. Only whether it matches is determined, so groups do not capture and lazy
+ * repeats are plain ones. Matching is bounded: excessive backtracking ends with PATTERN_TIMEOUT. */
 #pragma once
 
 #include "base/err.h"
@@ -22,21 +22,21 @@ enum {
 enum pattern_result {
     PATTERN_NO,
     PATTERN_YES,
-    PATTERN_TIMEOUT, /* not found out within the limits */
+    PATTERN_TIMEOUT, /* undecided within the limits */
     PATTERN_REFUSED, /* the expression did not compile */
 };
 
 /* What matching needs for its work, kept from one match to the next. Zero-initialise; pattern_scratch_done. */
 struct pattern_scratch {
     void *match;       /* private */
-    unsigned timeouts; /* answers so far that were neither yes nor no; past a few, no long search is begun any more */
-    unsigned slow;     /* searches so far that met a limit, even if they came to an end some other way */
+    unsigned timeouts; /* searches so far that timed out; past a few, no long search is started */
+    unsigned slow;     /* searches so far that met a limit, even if another matcher completed them */
 };
 
 void pattern_scratch_done(struct pattern_scratch *scratch);
 
 int pattern_compile(str expression, struct pattern **ret, struct err *err);
-/* The same for those who find out when matching: an expression that does not compile is refused there, at no cost. */
+/* The same, but an expression that does not compile is refused when matching, at no cost. */
 struct pattern *pattern_make(str expression);
 void pattern_free(struct pattern *p);
 size_t pattern_footprint(const struct pattern *p);

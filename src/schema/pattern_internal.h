@@ -39,18 +39,18 @@ struct gate {
     size_t repeat; /* where the repeat operator just read begins in the input; SIZE_MAX: the last thing was none */
 };
 
-/* "error parsing regexp: <what>: `<text>`"; answers false. */
+/* "error parsing regexp: <what>: `<text>`"; returns false. */
 bool gate_fail(struct gate *g, const char *what, str text);
 /* The next character; at must not be at the end. */
 uint32_t gate_next(struct gate *g);
-/* After a backslash: the character it stands for. */
+/* After a backslash: the character it denotes. */
 bool gate_escape(struct gate *g, uint32_t *ret);
 /* \d, \w, [:alpha:]… without their backslash or brackets: writes the items of a class. */
 enum unicode_class { UNICODE_UNKNOWN, UNICODE_ANY, UNICODE_CATEGORY, UNICODE_SCRIPT };
 
 /* [abc], at the bracket. */
 bool gate_class(struct gate *g);
-/* \pL, \p{Greek}, \d, \W…, at the backslash: *ret_found tells whether it was one; then it is written as a class. */
+/* \pL, \p{Greek}, \d, \W…, at the backslash: *ret_found is set if it was one; then it is written as a class. */
 bool gate_class_escape(struct gate *g, bool *ret_found);
 /* One character as PCRE2 text. */
 void gate_put(struct buf *b, uint32_t c);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What: structural schemas of custom resources: compiled once, then pruning, defaulting and validating objects with the
- *       texts of Kubernetes; and the questions that server-side apply asks a schema.
+ *       texts of Kubernetes; and the queries of server-side apply.
  * Owns: a compiled schema owns one block of memory plus the patterns compiled so far; it refers to nothing else.
  * Threads: a schema may be shared by any number of threads: it never changes, but for patterns, which are compiled when
- *          first needed and published atomically (of two threads that race, one throws its copy away). schema_trim and
+ *          first needed and published atomically (of two threads that race, one frees its copy). schema_trim and
  *          schema_free need the schema for themselves.
  * Errors: ERR_INVALID with the path of the keyword that makes no sense; objects that break the rules get field errors.
  *
  *   openAPIV3Schema (JSON) ── schema_compile ──► struct schema ──┬─► schema_prune, schema_default, schema_validate
  *                                                                └─► schema_root, schema_property, …   (apply)
  *
- * Whether a schema is a good one (structural, complete, defaults that fit) is asked with crd.h before it is compiled here. */
+ * crd.h checks beforehand that a schema is valid: structural, complete, with valid defaults. */
 #pragma once
 
 #include "object/field_error.h"
@@ -33,12 +33,12 @@ bool schema_has_rules(const struct schema *s);
 
 typedef struct {
     const struct schema *schema;
-    uint32_t at; /* private; 0: there is no such place */
+    uint32_t at; /* private; 0: none */
 } schema_node;
 
 enum schema_kind {
-    SCHEMA_NONE,   /* the schema does not know this place: the field is unknown */
-    SCHEMA_ANY,    /* anything goes: below x-kubernetes-preserve-unknown-fields, its form is deduced from the value */
+    SCHEMA_NONE,   /* not in the schema: the field is unknown */
+    SCHEMA_ANY,    /* any value: below x-kubernetes-preserve-unknown-fields, its form is deduced from the value */
     SCHEMA_SCALAR, /* string, number, boolean, int-or-string */
     SCHEMA_LIST,
     SCHEMA_MAP, /* records with properties and maps with additionalProperties */
@@ -51,7 +51,7 @@ schema_node schema_root(const struct schema *s);
 /* The place of a member: its own property, else additionalProperties, else SCHEMA_ANY where unknown fields are kept, else
  * SCHEMA_NONE. */
 schema_node schema_property(schema_node node, str key);
-/* The same by the member itself; *ret_declared says whether it has a property of its own. */
+/* The same by the member itself; *ret_declared is set if it has a property of its own. */
 schema_node schema_member(schema_node node, const struct json_member *m, bool *ret_declared);
 /* The place of every item of a list. */
 schema_node schema_items(schema_node node);
@@ -62,12 +62,12 @@ bool schema_node_is_atomic_map(schema_node node);
 bool schema_node_is_int_or_string(schema_node node);
 /* What a SCHEMA_SCALAR may be. Strings with a format count as any: apply leaves those to validation. */
 enum schema_scalar schema_node_scalar(schema_node node);
-/* What the questions around here would answer, in one call for those who ask at every step. */
+/* The results of the queries here, in one call. */
 struct schema_facts {
     enum schema_kind kind;
     enum schema_list_type list_type;
     bool is_int_or_string, is_atomic_map, is_resource, keeps_unknown;
-    bool has_properties; /* says anything about its members: properties or additionalProperties */
+    bool has_properties; /* has properties or additionalProperties */
 };
 struct schema_facts schema_node_facts(schema_node node);
 /* x-kubernetes-embedded-resource: apiVersion, kind and metadata are those of every object. */
@@ -88,7 +88,7 @@ enum {
     SCHEMA_MAX_DEFAULTS = 4 * 1024 * 1024, /* bytes that defaults may add to one object, names included */
 };
 
-/* Paths of fields that were dropped because the schema does not know them ("spec.list[0].q"), sorted. Zero-initialise
+/* Paths of fields that were dropped because they are not in the schema ("spec.list[0].q"), sorted. Zero-initialise
  * with an arena; past SCHEMA_MAX_UNKNOWN, or that many bytes, further ones are counted but not kept. */
 struct schema_unknown {
     struct arena *arena;
@@ -100,14 +100,14 @@ struct schema_unknown {
 struct schema_prune_args {
     bool is_resource;                /* apiVersion, kind and metadata at the root are left alone */
     const struct shape *object_meta; /* prunes metadata of embedded resources; NULL: left alone */
-    struct schema_unknown *unknown;  /* NULL: nobody wants to know */
+    struct schema_unknown *unknown;  /* NULL: not collected */
 };
 
-/* In place: removes what the schema does not know. */
+/* In place: removes fields that are not in the schema. */
 void schema_prune(schema_node node, struct json *v, const struct schema_prune_args *args);
-/* In place: removes nulls where null is not allowed and no default stands ready, then fills in defaults. False when the
- * defaults would come to more than SCHEMA_MAX_DEFAULTS: the value is then good for nothing. */
+/* In place: removes nulls that are neither allowed nor replaced by a default, then adds defaults. False when the
+ * defaults would exceed SCHEMA_MAX_DEFAULTS: the value must not be used then. */
 bool schema_default(schema_node node, struct arena *a, struct json *v);
 /* True when v fits. Otherwise all reasons are added to errs, their fields below base ("" for a whole object, "status"
- * for the status subresource), or only false is answered when errs is NULL. */
+ * for the status subresource), unless errs is NULL. */
 bool schema_validate(schema_node node, str base, const struct json *v, struct field_errors *errs);

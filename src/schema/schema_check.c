@@ -11,7 +11,7 @@
 
 /* The checks of one value. Texts, and what is compared with what, are those of the Go library inside the API server: an
  * integer is compared with limits cut to integers, a length is counted in characters, of several things wrong with the
- * length and pattern of one string only the first is told. */
+ * length and pattern of one string only the first is reported. */
 
 /* ---- Type ---- */
 
@@ -384,7 +384,7 @@ bool check_after(struct validation *v, const struct node *node, const struct jso
 
 enum { PAIRS_UPTO = 16 };
 
-/* What an item is told apart by: the item itself, or an object of its key fields. */
+/* What identifies an item: the item itself, or an object of its key fields. */
 struct identity {
     const struct schema *schema;
     const uint32_t *keys; /* n, names; NULL: a set */
@@ -460,7 +460,7 @@ static bool report_duplicate(struct validation *v, const struct identity *id, co
     return report_plain(v, &(struct step){.up = path, .index = i}, FIELD_DUPLICATE, field_value(a, &shown), "%s", "");
 }
 
-/* What tells an item apart most: itself, or its first key field. */
+/* The most distinctive part of an item: itself, or its first key field. */
 static const struct json *foremost(const struct identity *id, const struct json *item)
 {
     return id->keys ? key_field(id, item, 0) : item;

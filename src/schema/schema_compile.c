@@ -296,7 +296,7 @@ static bool read_type(struct builder *b, const struct keywords *kw, const struct
 }
 
 /* Which values need no closer look at their type. A format lets strings and lists through, as upstream does: strings are
- * judged by the format, and lists by nobody. */
+ * checked by the format, and lists are not checked. */
 static uint8_t accepts(const struct node *node, bool has_format)
 {
     static const uint8_t by_type[] = {

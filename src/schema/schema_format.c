@@ -110,7 +110,7 @@ static bool is_date(str s)
     return month != 2 || day < 29 || leap;
 }
 
-/* The end of a time: z or an offset; a fraction, parted by any one character, may come before. */
+/* The end of a time: z or an offset; a fraction, separated by any one character, may come before. */
 static bool is_zone(str s)
 {
     if (s.n == 1)
@@ -133,7 +133,7 @@ static bool is_fraction_and_zone(str s)
     return i > digits && is_zone(str_from(s, i));
 }
 
-/* What follows a second t is not looked at, as upstream does not. */
+/* What follows a second t is ignored, as upstream. */
 static bool is_datetime(str s)
 {
     if (s.n < 11 || (s.p[10] | 0x20) != 't' || !is_date(str_upto(s, 10)))

@@ -2,7 +2,7 @@
 /* What: the string formats that schemas of custom resources can ask for.
  * Owns: nothing.
  * Threads: pure functions.
- * Errors: none; formats nobody knows are FORMAT_NONE and mean nothing, as in Kubernetes. */
+ * Errors: none; unknown formats are FORMAT_NONE and ignored, as in Kubernetes. */
 #pragma once
 
 #include "base/str.h"

@@ -101,7 +101,7 @@ bool format_is_cidr(str s)
     return bits.n && char_is_digit(bits.p[0]) && str_to_uint64(bits, &n) && n <= (four ? 32 : 128);
 }
 
-/* 6, 8 or 20 bytes: in pairs parted by colons or dashes, or in fours parted by dots. */
+/* 6, 8 or 20 bytes: in pairs separated by colons or dashes, or in fours separated by dots. */
 bool format_is_mac(str s)
 {
     if (s.n < 14)

@@ -6,7 +6,7 @@
  *
  *   struct schema │ slots: one pointer per pattern │ words: nodes and tables │ bytes: names, defaults, enums, patterns
  *
- * A place in words is told by its index there, a text by its offset in bytes; equal things are stored once, so a schema
+ * A place in words is identified by its index, a text by its offset in bytes; equal things are stored once, so a schema
  * with a thousand plain strings has one node for all of them. Words hold:
  *
  *   node        struct node
@@ -181,7 +181,7 @@ static inline const struct prop *schema_find_prop(const struct schema *s, const 
     return NULL;
 }
 
-/* The node that governs a member: property or additionalProperties; 0 when there is neither. *ret_extra tells which. */
+/* The node that governs a member: property or additionalProperties; 0 when there is neither. *ret_extra is set for the latter. */
 static inline uint32_t schema_member_node(const struct schema *s, const struct node *node, const struct json_member *m,
                                           bool *ret_extra)
 {
@@ -246,10 +246,10 @@ struct prune_notes {
 struct validation {
     const struct schema *schema;
     str base;
-    struct field_errors *errs; /* NULL: only the answer matters */
-    bool is_default;           /* of a schema: there, upstream does not know the type of int-or-string */
+    struct field_errors *errs; /* NULL: only the result matters */
+    bool is_default;           /* of a schema: for these, upstream has no type int-or-string */
     bool brackets;             /* write members under additionalProperties as a[b], not a.b */
-    uint32_t matches; /* checks passed so far: tells the closest of several alternatives, counted as upstream */
+    uint32_t matches; /* checks passed so far, counted as upstream: finds the closest of several alternatives */
     struct pattern_scratch *scratch;
 };
 
@@ -270,9 +270,9 @@ bool check_unique(struct validation *v, const struct node *node, const struct js
 /* apiVersion, kind and metadata of an embedded resource; only this object. */
 bool check_embedded(struct validation *v, const struct json *object, const struct step *path);
 
-/* ---- Reporting; all of these answer false. ---- */
+/* ---- Reporting; all of these return false. ---- */
 
-/* Asked before the texts of an error are made: whether somebody wants to know. Past the limits it is only counted. */
+/* Whether to build the texts of an error. Past the limits it is only counted. */
 static inline bool report_wanted(const struct validation *v)
 {
     if (v->errs == NULL || !field_errors_full(v->errs))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the keywords of a JSON schema as CustomResourceDefinitions know them. Only for schema_*.c and crd_*.c,
+/* What: the keywords of a JSON schema that CustomResourceDefinitions support. Only for schema_*.c and crd_*.c,
  *       here and in package.
  * Owns: nothing.
  * Threads: pure functions.

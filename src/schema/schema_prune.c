@@ -14,7 +14,7 @@ static void default_value(struct defaulting *d, uint32_t at, struct json *v);
 
 /* Removing what a schema does not know. */
 
-/* The path of a member, unless nobody wants to know or there are enough of them. */
+/* Records the path of a member, unless paths are not collected or the limit is reached. */
 static bool make_path(struct prune_notes *notes, const struct step *up, const struct json_member *m, bool brackets,
                       str *ret)
 {
@@ -157,7 +157,7 @@ static void prune_members(const struct pruner *p, const struct node *node, struc
         schema_prune_metadata(v, p->args, p->notes, path);
 }
 
-/* keep: unknown members here are kept, because a list around them says so. */
+/* keep: unknown members here are kept, because of the list around them. */
 static void prune(const struct pruner *p, uint32_t at, struct json *v, bool keep, const struct step *path)
 {
     static const struct node unknown = {0};

@@ -30,7 +30,7 @@ static bool is_same(const struct field_error *a, const struct field_error *b)
            (a->detail.n || str_eq(a->value, b->value));
 }
 
-/* Several ways through a schema may come to the same error: it is told once. */
+/* Several ways through a schema may come to the same error: it is reported once. */
 static void add_once(struct field_errors *errs, const struct field_error *e)
 {
     vec_each(&errs->list, it)
@@ -311,7 +311,7 @@ static bool search_unique(struct validation *v, const struct node *node, const s
     return value->type != JSON_ARR || check_unique(v, node, value, path);
 }
 
-/* Errors after which the rules in CEL are not even looked at. */
+/* Errors after which the rules in CEL are not evaluated. */
 static bool is_blocking(const struct field_errors *errs, size_t first)
 {
     for (size_t i = first; i < errs->list.n; i++) {
