@@ -3,8 +3,8 @@
 
 #include "base/budget.h"
 #include "base/map.h"
+#include "object/go_text.h"
 #include "object/quantity.h"
-#include "object/timestamp.h"
 #include "json/base64.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "openapi/openapi_v2.h"
-#include "json/wire.h"
+#include "json/proto.h"
 #include "json/yaml.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "api/openapi.h"
 #include "kinds/builtin.h"
 #include "openapi/openapi_render.h"
-#include "json/wire.h"
+#include "json/proto.h"
 #include "json/yaml.h"
 
 /* ---- Texts. ---- */
