@@ -136,23 +136,15 @@ static int entry_order(const void *x, const void *y)
     return c ? c : str_cmp(a->subresource, b->subresource);
 }
 
-static void add_text(struct arena *a, struct json *obj, str key, str text)
-{
-    if (text.n)
-        json_add(a, obj, key, json_str(text));
-}
-
 static struct json encode_entry(struct arena *a, const struct managed_entry *e)
 {
-    struct json obj = json_obj_sized(a, 7);
-    add_text(a, &obj, S("manager"), e->manager);
-    add_text(a, &obj, S("operation"), e->applied ? S("Apply") : S("Update"));
-    add_text(a, &obj, S("apiVersion"), e->api_version);
-    add_text(a, &obj, S("time"), e->time);
-    add_text(a, &obj, S("fieldsType"), S("FieldsV1"));
-    json_add(a, &obj, S("fieldsV1"), e->fields ? *e->fields : fieldset_format(a, e->set));
-    add_text(a, &obj, S("subresource"), e->subresource);
-    return obj;
+    struct json fields = e->fields ? *e->fields : fieldset_format(a, e->set);
+    return json_build(
+        a,
+        "{manager?: %.*s, operation: %s, apiVersion?: %.*s, time?: %.*s, fieldsType: 'FieldsV1', fieldsV1: %p, "
+        "subresource?: %.*s}",
+        STR(e->manager), e->applied ? "Apply" : "Update", STR(e->api_version), STR(e->time), &fields,
+        STR(e->subresource));
 }
 
 struct json managed_encode(const struct managed *m)
