@@ -123,8 +123,8 @@ const char *json_type_name(const struct json *v);
                                   *it##_end = it ? it + (obj)->n : NULL;          \
          it != it##_end; it++)
 
-/* Looks members up in constant time, however wide the object is; json_get is quicker below a few dozen members, and this
- * uses it there. The object must not change meanwhile. */
+/* Looks members up in constant time, however wide the object is; json_get is quicker below a few dozen members, and
+ * this uses it there. The object must not change meanwhile. */
 struct json_index {
     const struct json *obj;
     struct map map;
@@ -157,7 +157,8 @@ struct json json_obj(void);
 struct json json_arr_sized(struct arena *a, size_t n);
 struct json json_obj_sized(struct arena *a, size_t n);
 
-/* Replaces or appends (searching linearly; json_add when the key is known to be new); the key is borrowed. Returns where the value now is (until the next change of obj). */
+/* Replaces or appends (searching linearly; json_add when the key is known to be new); the key is borrowed. Returns
+ * where the value now is (until the next change of obj). */
 struct json *json_set(struct arena *a, struct json *obj, str key, struct json v);
 /* Appends without looking for the key. */
 struct json *json_add(struct arena *a, struct json *obj, str key, struct json v);
@@ -185,9 +186,9 @@ struct json json_dup_top(struct arena *a, const struct json *v);
  *   %d %u, with l, ll or z, %g    number (PRId64 and its kin are among them)
  *   %c                            bool (a condition)
  *   %p                            const struct json *, shared as json_set does; NULL is null
- * "key?: value" omits the member if the value is null, false, 0 or empty, as omitempty of Go does. A key given twice keeps the
- * last value. Escapes in quoted text are \\' \\\\ \\n (as written in C) and %%. The template is a literal: keys and texts refer to it.
- * A malformed template is a bug: the program aborts, naming the position. */
+ * "key?: value" omits the member if the value is null, false, 0 or empty, as omitempty of Go does. A key given twice
+ * keeps the last value. Escapes in quoted text are \\' \\\\ \\n (as written in C) and %%. The template is a literal:
+ * keys and texts refer to it. A malformed template is a bug: the program aborts, naming the position. */
 struct json json_build(struct arena *a, const char *template, ...) __attribute__((format(printf, 2, 3)));
 /* For %p: a pointer to the value of an expression, valid until the end of the block. */
 #define JSON_REF(v) ((const struct json[]){v})
@@ -214,7 +215,8 @@ struct json_limits {
 };
 
 /* Decodes one value. A byte order mark in front is skipped. Of members with the same name the last one counts, in the
- * place of the first, and the path is noted if notes is not NULL. The tree does not refer to text. limits may be NULL. */
+ * place of the first, and the path is noted if notes is not NULL. The tree does not refer to text. limits may be
+ * NULL. */
 int json_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes, struct json *ret,
                 struct err *err);
 

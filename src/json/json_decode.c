@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <yyjson.h>
 
-/* A second, slow pass over a text that the parser refused, to find the error that Go would report: one token at a time, with a
- * stack of the open containers. */
+/* A second, slow pass over a text that the parser refused, to find the error that Go would report: one token at a time,
+ * with a stack of the open containers. */
 struct look {
     str text;
     size_t at;
@@ -220,8 +220,8 @@ static void add_char(struct buf *b, int c)
     }
 }
 
-/* fallback and at are the parser's own message and position: for texts that are well-formed but cannot be taken, such as
- * invalid UTF-8 or 1e999. */
+/* fallback and at are the parser's own message and position: for texts that are well-formed but cannot be taken, such
+ * as invalid UTF-8 or 1e999. */
 static int json_syntax_error(str text, const char *fallback, size_t at, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
@@ -243,7 +243,8 @@ static int json_syntax_error(str text, const char *fallback, size_t at, struct e
 }
 
 /* Text → yyjson's flat array of values → our tree. The second step costs about as much as the first and pays for it:
- * depth and duplicate keys are checked there, keys are hashed once, and every container knows its children by position. */
+ * depth and duplicate keys are checked there, keys are hashed once, and every container knows its children by
+ * position. */
 struct duplicate {
     const char *at; /* the later key in the text */
     str path;

@@ -360,7 +360,8 @@ static bool find_slice(struct arena *a, const struct jsonpath_step *s, const str
     return true;
 }
 
-/* Whether one item passes; *ret_stop when the two sides cannot be compared. What it takes in a is of no use afterwards. */
+/* Whether one item passes; *ret_stop when the two sides cannot be compared. What it takes in a is of no use
+ * afterwards. */
 static bool item_passes(struct arena *a, const struct jsonpath_step *s, const struct json *item, bool *ret_stop)
 {
     jsonpath_hits left = {0}, right = {0};

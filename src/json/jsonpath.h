@@ -3,9 +3,9 @@
  *       filters [?(@.type=="Ready")].status.
  * Owns: nothing; a compiled path and its results live in the arena given. Results are parts of the document.
  * Threads: a compiled path may be shared by readers.
- * Errors: compiling: ERR_BAD_REQUEST for what is malformed or not part of this (.., unions, range). Evaluating: whatever
- *         kubectl would stop at (an index out of bounds, an index into a map, a comparison of unequal types) ends
- *         without a result. */
+ * Errors: compiling: ERR_BAD_REQUEST for what is malformed or not part of this (.., unions, range). Evaluating:
+ *         whatever kubectl would stop at (an index out of bounds, an index into a map, a comparison of unequal types)
+ *         ends without a result. */
 #pragma once
 
 #include "json/json.h"

@@ -2,7 +2,8 @@
 /* What: protobuf: the wire format, and request bodies of Kubernetes clients decoded by shape tables into JSON trees.
  * Owns: nothing; trees live in the arena given, fields are views into the message.
  * Threads: pure functions and plain values.
- * Errors: ERR_BAD_REQUEST for an invalid message, ERR_TOO_LARGE past a limit; wire_next returns WIRE_BROKEN and the reason. */
+ * Errors: ERR_BAD_REQUEST for an invalid message, ERR_TOO_LARGE past a limit; wire_next returns WIRE_BROKEN and the
+ *         reason. */
 #pragma once
 
 #include "base/str.h"

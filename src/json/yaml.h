@@ -17,9 +17,9 @@ enum {
 
 typedef VEC(struct json) json_vec;
 
-/* One document (an empty text is null; a second document that is not empty is an error). Text that starts with { is read
- * as JSON if it is. Duplicate keys are an error unless notes is given: then the last one counts, in the place of the
- * first, and the path is noted. A key takes precedence over the same key merged in by "<<", wherever that is. */
+/* One document (an empty text is null; a second document that is not empty is an error). Text that starts with { is
+ * read as JSON if it is. Duplicate keys are an error unless notes is given: then the last one counts, in the place of
+ * the first, and the path is noted. A key takes precedence over the same key merged in by "<<", wherever that is. */
 int yaml_decode(struct arena *a, str text, const struct json_limits *limits, struct json_notes *notes, struct json *ret,
                 struct err *err);
 /* All documents of a stream ("---" between them); empty ones, and null, are left out. Duplicate keys are an error. */
@@ -39,8 +39,10 @@ typedef int (*yaml_each_fn)(void *ctx, size_t index, const struct json *document
 /* As yaml_decode_all, but one document at a time is in memory. */
 int yaml_decode_each(str text, const struct yaml_each_limits *limits, yaml_each_fn fn, void *ctx, struct err *err);
 
-/* As kubectl -o yaml prints it, byte by byte: sorted keys, two spaces, list dashes under their key, literal blocks for text of
- * several lines, long lines broken after column 80, quotes only where YAML 1.1 needs them. Ends with a newline. */
+/* As kubectl -o yaml prints it, byte by byte: sorted keys, two spaces, list dashes under their key, literal blocks for
+ * text of several lines, long lines broken after column 80, quotes only where YAML 1.1 needs them. Ends with a
+ * newline. */
 void yaml_encode(struct buf *b, const struct json *v);
-/* One item of a list that is a member of the outermost object, with its dash: such lists can be printed item by item. */
+/* One item of a list that is a member of the outermost object, with its dash: such lists can be printed item by
+ * item. */
 void yaml_encode_item(struct buf *b, const struct json *v);

@@ -695,7 +695,8 @@ static int each_yaml(struct yaml_build build, str text, struct each *each)
     return r;
 }
 
-/* A text that starts like JSON and is no longer than one document may be is read by the rules above; it is one, or few. */
+/* A text that starts like JSON and is no longer than one document may be is read by the rules above; it is one, or
+ * few. */
 static int each_braces(struct yaml_build build, str text, struct each *each)
 {
     json_vec found = {0};

@@ -368,7 +368,8 @@ static bool is_less_by_bytes(str a, str b)
     return str_cmp(a, b) < 0;
 }
 
-/* A merge sort of its own: the order above is not always transitive, which qsort does not forgive; and it can be suspended. */
+/* A merge sort of its own: the order above is not always transitive, which qsort does not forgive; and it can be
+ * suspended. */
 static void merge_sort(const struct json_member **list, const struct json_member **spare, size_t n,
                        bool (*is_before)(str a, str b))
 {

@@ -30,11 +30,11 @@ struct yaml_scalar yaml_resolve(str text, bool dates);
  * number is first rounded to single precision, where it may become .inf (so are the keys of maps). */
 void yaml_format_real(struct buf *b, double d, int bits);
 
-/* ---- Build: the JSON tree of a document from its nodes in order, with anchors and aliases, merge keys, keys as strings,
- * duplicates and limits. ----
+/* ---- Build: the JSON tree of a document from its nodes in order, with anchors and aliases, merge keys, keys as
+ * strings, duplicates and limits. ----
  *
  *   frames   {spec} [list] {item}          containers not yet closed, the innermost last
- *   pending  apiVersion kind | a b | name  values whose container is not yet closed; a frame has the index of its first one
+ *   pending  apiVersion kind | a b | name  values whose container is not yet closed; a frame has the first index
  *
  * Closing a container takes its pending values off the stack, makes one value of them, and hands that to the container
  * around it. So memory is taken once, at its final size. */

@@ -36,8 +36,8 @@ struct json columns_cells(struct arena *a, const struct columns *columns, const 
 /* Whether the metadata of an object is enough to compute its cells, so that the rest need not be read. */
 bool columns_of_metadata(const struct columns *columns);
 
-/* The columns of a version of a CRD: Name and its additionalPrinterColumns, or Name and Age. Those whose jsonPath cannot
- * be read stay empty. Everything is copied into the arena. */
+/* The columns of a version of a CRD: Name and its additionalPrinterColumns, or Name and Age. Those whose jsonPath
+ * cannot be read stay empty. Everything is copied into the arena. */
 const struct columns *columns_of_crd(struct arena *a, const struct json *printer_columns);
 
 /* "119s", "3m12s", "47h", "2y20d": about three digits. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the tables of built-in kinds, and the macros in which the kinds_*.c files write them: one row per kind, and one row
- *       per field, with its JSON name and protobuf number first, then its properties.
+/* What: the tables of built-in kinds, and the macros in which the kinds_*.c files write them: one row per kind, and one
+ *       row per field, with its JSON name and protobuf number first, then its properties.
  * Owns: nothing.
  * Threads: constants.
  * Errors: none.

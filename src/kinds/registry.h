@@ -16,9 +16,9 @@ struct registry;
 struct registry *registry_new(void);
 void registry_free(struct registry *r);
 
-/* Adds a CRD or replaces what it was before. The names are those of status.acceptedNames and are taken from then on; the
- * served versions become kinds when the CRD owns its objects (crd_owns_objects). While the CRD is terminating, nothing can be
- * created or changed. A path or kind that is built in stays what it is. Nothing of crd is kept. */
+/* Adds a CRD or replaces what it was before. The names are those of status.acceptedNames and are taken from then on;
+ * the served versions become kinds when the CRD owns its objects (crd_owns_objects). While the CRD is terminating,
+ * nothing can be created or changed. A path or kind that is built in stays what it is. Nothing of crd is kept. */
 int registry_put_crd(struct registry *r, const struct json *crd, struct err *err);
 /* "widgets.example.com"; false when it was not there. */
 bool registry_remove_crd(struct registry *r, str name);
@@ -36,7 +36,8 @@ const struct kind *registry_by_path(const struct registry *r, str group, str ver
 const struct kind *registry_by_body(const struct registry *r, str api_version, str kind);
 /* In the preferred version. */
 const struct kind *registry_by_kind(const struct registry *r, str group, str kind);
-/* What a user may call it: plural, singular or short name, alone or with the group behind a dot. Built-in kinds first. */
+/* What a user may call it: plural, singular or short name, alone or with the group behind a dot. Built-in kinds
+ * first. */
 const struct kind *registry_by_word(const struct registry *r, str word);
 
 /* Whether anything is served at /apis/GROUP/VERSION. */

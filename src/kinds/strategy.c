@@ -82,8 +82,8 @@ static void prepare_itself(struct arena *a, const struct kind *kind, struct json
         s->prepare_update(a, object, current);
 }
 
-/* Of a custom resource nothing passes but the status and who manages its fields. The resourceVersion is left as it was sent,
- * for whoever compares it. */
+/* Of a custom resource nothing passes but the status and who manages its fields. The resourceVersion is left as it was
+ * sent, for whoever compares it. */
 static void prepare_custom_status(struct arena *a, struct json *object, const struct json *current)
 {
     struct json sent = *object, *meta;

@@ -443,7 +443,8 @@ static const struct strategy resources_rows[] = {
 };
 STRATEGIES(strategies_resources, resources_rows);
 
-/* CertificateSigningRequest: who approves does not sign, who signs does not approve, and neither takes anything back. */
+/* CertificateSigningRequest: who approves does not sign, who signs does not approve, and neither takes anything
+ * back. */
 
 static const str at = S_INIT("status.conditions");
 

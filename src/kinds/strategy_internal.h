@@ -10,8 +10,8 @@
 #include "object/name.h"
 #include "json/json.h"
 
-/* Each may be NULL. The rule for status of all kinds (it changes only through its subresource) is applied before these are
- * called. */
+/* Each may be NULL. The rule for status of all kinds (it changes only through its subresource) is applied before these
+ * are called. */
 struct strategy {
     const char *group, *kind;
     const char *version;                                          /* NULL: all that are served */
@@ -20,7 +20,8 @@ struct strategy {
     void (*prepare_update)(struct arena *a, struct json *object, const struct json *current);
     void (*prepare_status)(struct arena *a, struct json *object, const struct json *current);
     void (*validate)(struct field_errors *errs, const struct json *object);
-    /* Besides validate, which runs after it, before it with changes_come_last, and not at all with keeps_its_old_faults. */
+    /* Besides validate, which runs after it, before it with changes_come_last, and not at all with
+     * keeps_its_old_faults. */
     void (*validate_update)(struct field_errors *errs, const struct json *object, const struct json *current);
     void (*validate_status)(struct field_errors *errs, const struct json *object, const struct json *current);
     bool keeps_its_old_faults; /* an update is not validated as a new object */
@@ -166,8 +167,8 @@ void pod_check_volumes(struct field_errors *errs, const struct place *at, const 
 
 /* ---- HorizontalPodAutoscalers (strategy_scaling.c). ----
  *
- * The objects of autoscaling/v1 and v2 are the same and stored as v2. v1 has one target, CPU utilization; everything else
- * of v2 is kept in annotations, as JSON:
+ * The objects of autoscaling/v1 and v2 are the same and stored as v2. v1 has one target, CPU utilization; everything
+ * else of v2 is kept in annotations, as JSON:
  *
  *     autoscaling.alpha.kubernetes.io/metrics          spec.metrics without CPU utilization
  *     autoscaling.alpha.kubernetes.io/behavior         spec.behavior

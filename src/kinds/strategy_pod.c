@@ -8,8 +8,8 @@
 
 /* ---- Images. ---- */
 
-/* Whether an image without a pull policy is one that may change under its name: no tag and no digest, or the tag latest. What
- * is no image reference has no tag. */
+/* Whether an image without a pull policy is one that may change under its name: no tag and no digest, or the tag
+ * latest. What is no image reference has no tag. */
 static bool is_latest(str image)
 {
     str name = image, rest, tag = {0};

@@ -35,9 +35,10 @@ struct strict_spot {
 
 static int strict_record(struct strict_walk *w, const struct shape *s, struct json *v, struct strict_spot at);
 
-/* Go's decoder keeps the first wrong type it meets and continues, but stops at once when a type with a parser of its own
- * (time, quantity, int-or-string, the unions of a schema) refuses; the error that stops it is reported instead of the kept one.
- * Both errors name the innermost struct and the JSON names from the root, without list positions and map keys. */
+/* Go's decoder keeps the first wrong type it meets and continues, but stops at once when a type with a parser of its
+ * own (time, quantity, int-or-string, the unions of a schema) refuses; the error that stops it is reported instead of
+ * the kept one. Both errors name the innermost struct and the JSON names from the root, without list positions and map
+ * keys. */
 
 static const char *given(const struct json *v)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: built-in kinds as the typed Go structs of Kubernetes read and print them. Reading: wrong types are errors, unknown
- *       fields are noted and dropped, null is unset, times and bytes are normalized. Printing: the canonical form.
+/* What: built-in kinds as the typed Go structs of Kubernetes read and print them. Reading: wrong types are errors,
+ *       unknown fields are noted and dropped, null is unset, times and bytes are normalized. Printing: the canonical
+ *       form.
  * Owns: nothing; texts and new parts of a tree live in the arena given.
  * Threads: pure functions.
  * Errors: ERR_BAD_REQUEST with Go's text: "json: cannot unmarshal number into Go struct field ConfigMap.data of type
@@ -32,17 +33,17 @@ void strict_notes_format(struct buf *b, const struct strict_notes *notes);
 
 /* ---- The canonical form: what Go's structs print after reading the same object. ----
  *
- * Empty optional fields are omitted, required fields are present, quantities are normalized, fields are in the order of the
- * documentation, keys of maps in byte order. Values of another type than their shape are left unchanged; strict_decode
- * rejects them.
+ * Empty optional fields are omitted, required fields are present, quantities are normalized, fields are in the order of
+ * the documentation, keys of maps in byte order. Values of another type than their shape are left unchanged;
+ * strict_decode rejects them.
  *
  *     labels: {}                        omitted, like "", 0, false and [] of fields that are not pointers
  *     template: {metadata: {}}          template: {metadata: {creationTimestamp: null}, spec: {containers: null}}
  *     limits: {memory: 0.5Gi}           limits: {memory: 512Mi} */
 
 enum {
-    /* Required lists and maps stay [] and {}. Without it they become null, as for kinds that Kubernetes stores as protobuf,
-     * which has no empty lists. */
+    /* Required lists and maps stay [] and {}. Without it they become null, as for kinds that Kubernetes stores as
+     * protobuf, which has no empty lists. */
     CANONICAL_KEEP_EMPTY = 1,
 };
 

@@ -29,8 +29,8 @@ struct field_error {
     str detail; /* may be empty */
 };
 
-/* Zero-initialise with an arena. Past FIELD_ERRORS_MAX entries, or that many bytes of texts, further ones are counted but
- * not kept. */
+/* Zero-initialise with an arena. Past FIELD_ERRORS_MAX entries, or that many bytes of texts, further ones are counted
+ * but not kept. */
 enum { FIELD_ERRORS_MAX = 1000, FIELD_ERRORS_MAX_BYTES = 4 * 1024 * 1024 };
 
 struct field_errors {

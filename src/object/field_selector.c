@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field selectors as text: terms separated by commas, each field=value, field==value or field!=value. A backslash takes the
- * meaning from a comma, an equals sign or a backslash in a value; fields know no such thing. */
+/* Field selectors as text: terms separated by commas, each field=value, field==value or field!=value. A backslash takes
+ * the meaning from a comma, an equals sign or a backslash in a value; fields know no such thing. */
 #include "object/selector.h"
 
 #include "base/rune.h"

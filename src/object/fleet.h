@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the names that a hub, its managed clusters and their agents agree on: kinds, labels, finalizers, fixed objects. Those of
- *       Open Cluster Management are literal; agent.reeve.dev/… and reeve.dev/… are ours.
+/* What: the names that a hub, its managed clusters and their agents agree on: kinds, labels, finalizers, fixed objects.
+ *       Those of Open Cluster Management are literal; agent.reeve.dev/… and reeve.dev/… are ours.
  * Owns: nothing.
  * Threads: constants.
  * Errors: none.
@@ -35,9 +35,11 @@
 #define FLEET_ANNOTATION_AGENT "agent.reeve.dev/version"
 /* On the heartbeat Lease, by Reeve's agent: that of the managed cluster's API server. */
 #define FLEET_ANNOTATION_KUBERNETES "agent.reeve.dev/kubernetes"
-/* On the heartbeat Lease, set by Reeve's agent: why the managed cluster's API server does not respond. Absent: it responds. */
+/* On the heartbeat Lease, set by Reeve's agent: why the managed cluster's API server does not respond. Absent: it
+ * responds. */
 #define FLEET_ANNOTATION_TROUBLE "agent.reeve.dev/unavailable"
-/* On the heartbeat Lease, by Reeve's agent: the renewTime that it wrote. If that differs, another agent renewed the Lease. */
+/* On the heartbeat Lease, by Reeve's agent: the renewTime that it wrote. If that differs, another agent renewed the
+ * Lease. */
 #define FLEET_ANNOTATION_RENEWED "agent.reeve.dev/renewed"
 #define FLEET_LEASE "managed-cluster-lease"
 #define FLEET_LEASE_SECONDS 60 /* without a word in spec.leaseDurationSeconds of the ManagedCluster */
@@ -68,14 +70,14 @@
 
 /* ---- Inside a ManifestWork, for Reeve's agent. ---- */
 
-/* On a namespaced manifest without a namespace: a LabelSelector (JSON). It is applied to each namespace of the managed cluster that
- * matches, as they come and go. */
+/* On a namespaced manifest without a namespace: a LabelSelector (JSON). It is applied to each namespace of the managed
+ * cluster that matches, as they come and go. */
 #define FLEET_ANNOTATION_SELECTOR "agent.reeve.dev/namespace-selector"
 
 /* ---- On the managed cluster. ---- */
 
-/* On every object that was delivered: what the agent watches. "true": the agent created it and may delete it with its work.
- * FLEET_ADOPTED: it existed before; it is kept as its work specifies and never deleted. */
+/* On every object that was delivered: what the agent watches. "true": the agent created it and may delete it with its
+ * work. FLEET_ADOPTED: it existed before; it is kept as its work specifies and never deleted. */
 #define FLEET_LABEL_DELIVERED "agent.reeve.dev/delivered"
 #define FLEET_ADOPTED "adopted"
 /* On an object that the agent did not create: "true", set by the owner of the object, lets works change it. */

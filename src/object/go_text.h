@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: values as Go's fmt prints them with %v, for the messages of Kubernetes that quote whole values; and times, parsed
- *       as Go does and printed as Kubernetes does.
+/* What: values as Go's fmt prints them with %v, for the messages of Kubernetes that quote whole values; and times,
+ *       parsed as Go does and printed as Kubernetes does.
  * Owns: nothing; texts live in the arena given.
  * Threads: pure functions.
  * Errors: ERR_BAD_REQUEST with Go's text for an invalid time. */

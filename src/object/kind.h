@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: a kind: its names, verbs, fields and columns. Built-in kinds are const tables (kinds/builtin.h); kinds of CRDs have
- *       the same form and are created by kinds/registry.h.
+/* What: a kind: its names, verbs, fields and columns. Built-in kinds are const tables (kinds/builtin.h); kinds of CRDs
+ *       have the same form and are created by kinds/registry.h.
  * Owns: nothing; built-in tables are static, the rest belongs to a registry.
  * Threads: constants.
  * Errors: none; what is not found is NULL. */

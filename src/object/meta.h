@@ -2,14 +2,16 @@
 /* What: the rules of metadata: what the server fills in, what it keeps as it was, what it refuses, and how objects go.
  * Owns: nothing; new parts of a tree come from the arena given.
  * Threads: pure but for the clock and the randomness passed in.
- * Errors: err with the code of the response; field errors where there can be several; a Status where details belong to it.
+ * Errors: err with the code of the response; field errors where there can be several; a Status where details belong to
+ *         it.
  *
  * A write passes these in turn, each on a tree of its own (the functions named prepare change it in place):
  *
  *   create:  meta_prepare_create ─► meta_validate ─► store
  *   update:  meta_place ─► meta_check_version ─► meta_prepare_update ─► meta_validate_update ─► meta_is_unchanged?
  *            ─► meta_is_gone_after? delete : store
- *   delete:  meta_validate_delete_options ─► meta_check_preconditions ─► meta_prepare_delete ─► now : store : neither */
+ *   delete:  meta_validate_delete_options ─► meta_check_preconditions ─► meta_prepare_delete ─► now : store :
+ *   neither */
 #pragma once
 
 #include "base/arena.h"

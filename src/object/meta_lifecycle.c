@@ -267,8 +267,8 @@ bool meta_remove_finalizer(struct json *object, str name)
     return true;
 }
 
-/* Which of the two finalizers the policy requires: from the options, else from the object, else the default of the kind.
- * Events have no dependents. */
+/* Which of the two finalizers the policy requires: from the options, else from the object, else the default of the
+ * kind. Events have no dependents. */
 static str wanted_finalizer(const struct kind *kind, const struct json *object, const struct json *options)
 {
     const struct json *old_flag = json_get(options, S("orphanDependents"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: the rules for names, labels, annotation keys and the other short texts of an object, with Kubernetes' own words.
+/* What: the rules for names, labels, annotation keys and the other short texts of an object, with Kubernetes' own
+ *       words.
  * Owns: nothing; all texts are constants.
  * Threads: pure functions.
  * Errors: a list of faults, empty when the text is fine. */

@@ -69,8 +69,8 @@ const char *quantity_check(str s)
  *
  *   -  12 . 50  Mi        negative, digits "1250" with 2 of them behind the point, suffix
  *
- * Decimal amounts are kept as their digits and a power of ten, however many digits that are; binary ones become whole billionths,
- * which fit 128 bits because they end at 2^63 - 1. */
+ * Decimal amounts are kept as their digits and a power of ten, however many digits that are; binary ones become whole
+ * billionths, which fit 128 bits because they end at 2^63 - 1. */
 
 enum format { DECIMAL, BINARY, EXPONENT };
 

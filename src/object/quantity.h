@@ -14,8 +14,8 @@ const char *quantity_check(str s);
 /* What an amount can be finer than: resource lists are rounded up to thousandths, all others to billionths. */
 enum quantity_grain { QUANTITY_NANO = -9, QUANTITY_MILLI = -3 };
 
-/* The one text of an amount that quantity_check has passed, as Kubernetes prints it: 0.5Gi is 512Mi, 0.10 is 100m. Texts that
- * are nearly so (1.500) stay as they are, as there. */
+/* The one text of an amount that quantity_check has passed, as Kubernetes prints it: 0.5Gi is 512Mi, 0.10 is 100m.
+ * Texts that are nearly so (1.500) stay as they are, as there. */
 str quantity_canonical(struct arena *a, str s, enum quantity_grain grain);
 /* Its sign: -1, 0 or 1. */
 int quantity_sign(str s);

@@ -48,7 +48,8 @@ int selector_parse(struct arena *a, str text, struct selector *ret, struct err *
 int selector_from_object(struct arena *a, const struct json *object, struct selector *ret, struct err *err);
 /* Says everything that is wrong with a LabelSelector inside an object, as the API does when it is written. */
 void selector_validate(struct field_errors *errs, str field, const struct json *object);
-/* The same for an update of an object whose stored selector is invalid already: values of expressions are not checked. */
+/* The same for an update of an object whose stored selector is invalid already: values of expressions are not
+ * checked. */
 void selector_validate_stored(struct field_errors *errs, str field, const struct json *object);
 
 /* labels is the map of metadata.labels; NULL and null are no labels. */
@@ -84,7 +85,8 @@ int field_selector_parse(struct arena *a, str text, struct field_selector *ret, 
 int field_selector_check(const struct field_selector *s, const struct kind *kind, struct err *err);
 /* get returns a field's text, empty if it has none. */
 bool field_selector_matches(const struct field_selector *s, str (*get)(void *ctx, str field), void *ctx);
-/* The fields are looked up in the object, as member names separated by dots. Numbers and booleans count as their text. */
+/* The fields are looked up in the object, as member names separated by dots. Numbers and booleans count as their
+ * text. */
 bool field_selector_matches_object(const struct field_selector *s, const struct json *object);
 void field_selector_format(struct buf *b, const struct field_selector *s);
 /* The value that the selector requires of a field; detects lists by name. */

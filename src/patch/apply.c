@@ -407,7 +407,8 @@ static struct json value_prune(struct arena *a, const struct typed *t, const str
 
 static struct json value_tidy(struct arena *a, const struct typed *t, const struct json *v, const struct json *live);
 
-/* What Go leaves out of the records of built-in kinds: null, and empty maps and lists; a record that has become null. */
+/* What Go leaves out of the records of built-in kinds: null, and empty maps and lists; a record that has become
+ * null. */
 static bool is_unset(const struct typed *t, const struct json *v, const struct json *live)
 {
     if (t->source != TYPED_SHAPE)
@@ -628,8 +629,8 @@ static int begin_tracking(struct applying *ap, struct err *err)
     return 0;
 }
 
-/* The entry under which this manager applied before, as the object has it; NULL when there is none, or none that is sure
- * to be the only one. */
+/* The entry under which this manager applied before, as the object has it; NULL when there is none, or none that is
+ * sure to be the only one. */
 static const struct json *own_entry(const struct apply_args *args)
 {
     const struct managed_write *w = &args->write;

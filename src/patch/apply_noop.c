@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Most applies change nothing: controllers apply the same configuration again. Detecting that takes one walk over three trees
- * in step, without building anything:
+/* Most applies change nothing: controllers apply the same configuration again. Detecting that takes one walk over three
+ * trees in step, without building anything:
  *
  *     what is applied      the live object       the manager's fieldsV1 inside the live object
  *     spec:                spec:                 f:spec:
@@ -224,8 +224,8 @@ struct live_items {
     uint32_t at;
 };
 
-/* Passes the items in front of the one with these values, or all when values is NULL. They are of others: false when the
- * manager owns one, for then it is out of order or there twice. */
+/* Passes the items in front of the one with these values, or all when values is NULL. They are of others: false when
+ * the manager owns one, for then it is out of order or there twice. */
 static bool pass_others(struct walk *w, struct live_items *l, const struct item_values *values)
 {
     struct item_values other;

@@ -10,8 +10,8 @@
  *     {"f:data": {".": {}, "f:k": {}}}        .data and .data.k
  *     {"f:ports": {"k:{\"port\":80}": {…}}}   something below .ports[port=80], not .ports
  *
- * Entries are sorted: names bytewise, then keys, then values, then indices, as Kubernetes writes them. There is no entry
- * without a mark and without anything below. */
+ * Entries are sorted: names bytewise, then keys, then values, then indices, as Kubernetes writes them. There is no
+ * entry without a mark and without anything below. */
 #pragma once
 
 #include "json/json.h"
@@ -84,8 +84,9 @@ bool fieldset_equal(struct fieldset x, struct fieldset y);
 /* Paths of names separated by dots: "metadata.labels". */
 struct fieldset fieldset_of_names(struct arena *a, const str *paths, size_t n);
 
-/* Building bottom-up: size_t at = fieldset_begin(&b); fieldset_put(…)…; set = fieldset_end(&b, at); nested as the object
- * is. Put adds nothing when there is neither mark nor anything below; end sorts, and joins elements put twice. */
+/* Building bottom-up: size_t at = fieldset_begin(&b); fieldset_put(…)…; set = fieldset_end(&b, at); nested as the
+ * object is. Put adds nothing when there is neither mark nor anything below; end sorts, and joins elements put
+ * twice. */
 struct fieldset_builder {
     struct arena *arena;
     VEC(struct fieldset_entry) stack;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What: JSON pointers (RFC 6901), JSON patch (RFC 6902) and JSON merge patch (RFC 7386), as the API server applies them.
+/* What: JSON pointers (RFC 6901), JSON patch (RFC 6902) and JSON merge patch (RFC 7386), as the API server applies
+ *       them.
  * Owns: nothing; results live in the arena given and may share parts of document and patch, which are not changed.
  * Threads: pure functions.
  * Errors: ERR_BAD_REQUEST for a patch that is malformed, ERR_INVALID for one that does not fit the document,

@@ -448,7 +448,8 @@ static bool is_reset(const struct managed_write *w, const struct json *entries)
     return entries->n == 1 && json_is_obj(&entries->items[0]) && entries->items[0].n == 0;
 }
 
-/* What the client sent, unless that is nothing or nonsense; clients that do not know managedFields must not lose them. */
+/* What the client sent, unless that is nothing or nonsense; clients that do not know managedFields must not lose
+ * them. */
 static struct managed starting_point(struct arena *a, const struct managed_args *args)
 {
     struct managed m = {.arena = a};

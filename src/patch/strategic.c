@@ -97,8 +97,8 @@ static bool clean(struct smp *s, const struct json *v, bool drop_marked, struct 
     return true;
 }
 
-/* v as it may be stored: without directives and nulls in maps. With drop_marked, maps with $patch are dropped, too: false
- * when v itself is one. */
+/* v as it may be stored: without directives and nulls in maps. With drop_marked, maps with $patch are dropped, too:
+ * false when v itself is one. */
 static bool smp_clean(struct smp *s, const struct json *v, bool drop_marked, struct json *ret)
 {
     if (needs_cleaning(v))
@@ -426,7 +426,8 @@ int strategic_patch(struct arena *a, const struct shape *shape, const struct jso
     return rc;
 }
 
-/* Lists that a strategic merge patch merges: by a key of their maps, or as sets of scalars; and the order that results. */
+/* Lists that a strategic merge patch merges: by a key of their maps, or as sets of scalars; and the order that
+ * results. */
 
 /* ---- Errors. ---- */
 
@@ -697,7 +698,8 @@ static struct json replacement(struct smp *s, const entries *plain)
 }
 
 /* *ret_order: the order of the document, for those who arrange the result again. Items that the patch adds count as
- * part of it as far as they fill the gaps that it tore; an accident of Go's slices that clients have learnt to expect. */
+ * part of it as far as they fill the gaps that it tore; an accident of Go's slices that clients have learnt to
+ * expect. */
 static struct json merge_maps(struct smp *s, const struct smp_list *list, const struct json *doc,
                               const struct json *patch, entries *ret_order, int *rc)
 {

@@ -2,8 +2,8 @@
 /* What: strategic merge patch: a merge patch that merges the lists of built-in kinds.
  * Owns: nothing; results live in the arena given and share parts of document and patch, which are not changed.
  * Threads: pure functions.
- * Errors: ERR_BAD_REQUEST for malformed directives, ERR_INVALID for lists in lists, ERR_INTERNAL for the rest, as the API
- *         server has it; texts are its own. ERR_TOO_LARGE for patches that would merge into wide items too often.
+ * Errors: ERR_BAD_REQUEST for malformed directives, ERR_INVALID for lists in lists, ERR_INTERNAL for the rest, as the
+ *         API server has it; texts are its own. ERR_TOO_LARGE for patches that would merge into wide items too often.
  *
  * Directives a patch may hold; none of them ever reaches the result:
  *     "$patch": "replace" | "delete"           in a map: take it as it is | empty it

@@ -6,8 +6,8 @@
  * Errors: none; undeclared fields have a type of their own.
  *
  * A place allows one or several of scalar, list and map. Maps are the JSON objects: records with declared fields, free
- * maps whose entries are alike, or both. Where nothing is known the type is deduced from the value: maps by entry, lists
- * as one value. */
+ * maps whose entries are alike, or both. Where nothing is known the type is deduced from the value: maps by entry,
+ * lists as one value. */
 #pragma once
 
 #include "schema/schema.h"

@@ -175,8 +175,8 @@ str crd_strings(struct arena *a, const struct json *list)
     return buf_str(&b);
 }
 
-/* How objects get from one version to another: by None, or by a webhook that can be reached. Places are named as upstream
- * does inside: webhookClientConfig and conversionReviewVersions are next to the strategy. */
+/* How objects get from one version to another: by None, or by a webhook that can be reached. Places are named as
+ * upstream does inside: webhookClientConfig and conversionReviewVersions are next to the strategy. */
 
 static void check_webhook_url(struct field_errors *errs, const struct step *at, str url)
 {

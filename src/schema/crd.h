@@ -7,9 +7,9 @@
  *   create:  crd_default ─► crd_prepare_create ─► crd_validate
  *   update:  crd_default ─► crd_prepare_update ─► crd_validate_update
  *
- * Kubernetes moves what all versions have in common to the top before validating, and paths follow: with one version, or the
- * same schema in all of them, errors name spec.validation.openAPIV3Schema, else spec.versions[1].schema.openAPIV3Schema.
- * So do ours. Rules in CEL are checked for form only. */
+ * Kubernetes moves what all versions have in common to the top before validating, and paths follow: with one version,
+ * or the same schema in all of them, errors name spec.validation.openAPIV3Schema, else
+ * spec.versions[1].schema.openAPIV3Schema. So do ours. Rules in CEL are checked for form only. */
 #pragma once
 
 #include "object/field_error.h"

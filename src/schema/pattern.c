@@ -12,10 +12,11 @@
 
 /* Compiling and matching with PCRE2, within limits.
  *
- * The compiled machine code runs first. When it only ran out of stack (long texts, harmless expressions), the interpreter
- * goes on with memory from the heap. When the limit was met, the expression backtracks too much for this text: then
- * PCRE2's other matcher gets a try, which follows all ways at once. It begins anew at every character, so it is asked
- * only about short texts and about expressions that are anchored at the start. Otherwise the result is PATTERN_TIMEOUT. */
+ * The compiled machine code runs first. When it only ran out of stack (long texts, harmless expressions), the
+ * interpreter goes on with memory from the heap. When the limit was met, the expression backtracks too much for this
+ * text: then PCRE2's other matcher gets a try, which follows all ways at once. It begins anew at every character, so it
+ * is asked only about short texts and about expressions that are anchored at the start. Otherwise the result is
+ * PATTERN_TIMEOUT. */
 
 enum {
     MATCH_LIMIT = 1000000,    /* steps; 2 to 4 ms */
@@ -172,8 +173,8 @@ static int match_within(const struct pattern *p, str text, struct matcher *m, si
     return rc;
 }
 
-/* The matcher does not report how many steps it took, and cannot be interrupted. So the limit rises from try to try, and what a
- * try may take is charged before it begins. */
+/* The matcher does not report how many steps it took, and cannot be interrupted. So the limit rises from try to try,
+ * and what a try may take is charged before it begins. */
 static int match_charged(const struct pattern *p, str text, struct matcher *m, size_t limit)
 {
     size_t now = limit < MATCH_LIMIT_FIRST ? limit : MATCH_LIMIT_FIRST;
@@ -213,8 +214,8 @@ enum pattern_result pattern_match(const struct pattern *p, str text, struct patt
 
 /* The gate: reads an expression by the rules of Go's regexp/syntax and writes one for PCRE2 as it goes.
  *
- * An atom (a character, a class, a group) is written out at once, its place remembered; a repeat operator behind it only
- * adds itself. Case folding is put around each atom, so flags never have to be carried over. */
+ * An atom (a character, a class, a group) is written out at once, its place remembered; a repeat operator behind it
+ * only adds itself. Case folding is put around each atom, so flags never have to be carried over. */
 
 enum { MAX_REPEAT = 1000, MAX_RUNE = 0x10ffff };
 

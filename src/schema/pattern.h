@@ -5,8 +5,8 @@
  * Errors: ERR_INVALID with the text Go's regexp.Compile has for it.
  *
  * The gate parses the expression by Go's grammar and rewrites it in the few constructs that PCRE2 and Go treat alike;
- * expressions that Go refuses never reach PCRE2. Only whether it matches is determined, so groups do not capture and lazy
- * repeats are plain ones. Matching is bounded: excessive backtracking ends with PATTERN_TIMEOUT. */
+ * expressions that Go refuses never reach PCRE2. Only whether it matches is determined, so groups do not capture and
+ * lazy repeats are plain ones. Matching is bounded: excessive backtracking ends with PATTERN_TIMEOUT. */
 #pragma once
 
 #include "base/err.h"

@@ -48,8 +48,8 @@ enum schema_scalar { SCHEMA_ANY_SCALAR, SCHEMA_STRING, SCHEMA_NUMBER, SCHEMA_BOO
 enum schema_list_type { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
 
 schema_node schema_root(const struct schema *s);
-/* The place of a member: its own property, else additionalProperties, else SCHEMA_ANY where unknown fields are kept, else
- * SCHEMA_NONE. */
+/* The place of a member: its own property, else additionalProperties, else SCHEMA_ANY where unknown fields are kept,
+ * else SCHEMA_NONE. */
 schema_node schema_property(schema_node node, str key);
 /* The same by the member itself; *ret_declared is set if it has a property of its own. */
 schema_node schema_member(schema_node node, const struct json_member *m, bool *ret_declared);

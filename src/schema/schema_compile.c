@@ -160,8 +160,8 @@ void schema_packed_skip(const char **p)
     }
 }
 
-/* From the JSON of a schema to the block described in schema_internal.h: the tree is walked once from the leaves up, and
- * everything is stored through add_words and add_bytes, which store equal things once. */
+/* From the JSON of a schema to the block described in schema_internal.h: the tree is walked once from the leaves up,
+ * and everything is stored through add_words and add_bytes, which store equal things once. */
 
 struct builder {
     struct arena arena;
@@ -295,8 +295,8 @@ static bool read_type(struct builder *b, const struct keywords *kw, const struct
     return refuse_keyword(b, path, KW_TYPE, "must be array, boolean, integer, number, object or string");
 }
 
-/* Which values need no closer look at their type. A format lets strings and lists through, as upstream does: strings are
- * checked by the format, and lists are not checked. */
+/* Which values need no closer look at their type. A format lets strings and lists through, as upstream does: strings
+ * are checked by the format, and lists are not checked. */
 static uint8_t accepts(const struct node *node, bool has_format)
 {
     static const uint8_t by_type[] = {

@@ -181,7 +181,8 @@ static inline const struct prop *schema_find_prop(const struct schema *s, const 
     return NULL;
 }
 
-/* The node that governs a member: property or additionalProperties; 0 when there is neither. *ret_extra is set for the latter. */
+/* The node that governs a member: property or additionalProperties; 0 when there is neither. *ret_extra is set for the
+ * latter. */
 static inline uint32_t schema_member_node(const struct schema *s, const struct node *node, const struct json_member *m,
                                           bool *ret_extra)
 {

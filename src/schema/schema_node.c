@@ -227,8 +227,8 @@ bool schema_node_default(schema_node n, struct arena *a, struct json *ret)
  *
  *   words: where the packed list is │ n │ mask │ slots: offset of an item in the list, or 0
  *
- * An item is found by its hash from hash & mask on. Values that are equal, as Go compares them, have the same hash: numbers are
- * hashed by their value as a double, objects without regard to order. Short lists have no slots. */
+ * An item is found by its hash from hash & mask on. Values that are equal, as Go compares them, have the same hash:
+ * numbers are hashed by their value as a double, objects without regard to order. Short lists have no slots. */
 
 enum { UNINDEXED_MAX = 8 };
 

@@ -96,8 +96,8 @@ static bool report_whole(struct validation *v, str text)
 
 /* ---- anyOf, oneOf, allOf, not ----
  *
- * A pattern that gave up did not match. Where that would be good news, inside not and beside another alternative of oneOf,
- * nobody knows, and the value is refused. */
+ * A pattern that gave up did not match. Where that would be good news, inside not and beside another alternative of
+ * oneOf, nobody knows, and the value is refused. */
 
 /* One alternative, with errors and matches of its own. Most attempts leave nothing behind, so each has its memory. */
 struct attempt {
