@@ -5,7 +5,7 @@
 
 #include "api/api_config.h"
 #include "api/api_value.h"
-#include "api/crds.h"
+#include "api/api_crds.h"
 #include "api/discovery.h"
 #include "api/label_index.h"
 #include "api/loopback.h"

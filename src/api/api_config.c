@@ -2,7 +2,7 @@
 #include "api/api_config.h"
 
 #include "api/api_value.h"
-#include "api/crds.h"
+#include "api/api_crds.h"
 #include "api/openapi.h"
 #include "api/schemas.h"
 #include "api/watch.h"

@@ -2,7 +2,7 @@
 #include "base/duration.h"
 #include "base/map.h"
 #include "cli/cli_output.h"
-#include "cli/clusters_internal.h"
+#include "cli/cli_clusters.h"
 #include "cli/help.h"
 #include "kinds/columns.h"
 #include "object/conditions.h"

@@ -2,7 +2,7 @@
 /* reeve clusters add: the ManagedCluster, then what the hub makes of it, then a token for its agent.
  *
  *   ManagedCluster, accepted ─► (controller clusters: namespace, ServiceAccount, RoleBinding) ─► TokenRequest ─► join kubeconfig */
-#include "cli/clusters_internal.h"
+#include "cli/cli_clusters.h"
 
 #include "base/file.h"
 #include "cli/session.h"

@@ -4,7 +4,7 @@
  *   delete ─► the controller clusters deletes the works ─► the agent removes, and lets each go ─► the ManagedCluster is gone
  *                                                            ▲ in time? else: what is left is told
  *                                                            └ --force: nobody waits, what is left there is told */
-#include "cli/clusters_internal.h"
+#include "cli/cli_clusters.h"
 
 #include "cli/term.h"
 #include "object/conditions.h"

@@ -81,7 +81,8 @@ SCENARIOS = {
     'a second namespace': ([(install(A, '1.0'), {blog(A): OK})], install(B, '1.0'), {blog(B): OK}),
     'a second namespace, newer': ([(install(A, '1.0'), {blog(A): OK})], install(B, '1.1'), {blog(B): OK}),
     'a second namespace, older': ([(install(A, '1.1'), {blog(A): OK})], install(B, '1.0'), {blog(B): OK}),
-    'two namespaces at once': ([], all_of(install(A, '1.0'), install(B, '1.1')), {blog(A): OK, blog(B): OK}),
+    # One version: of two that differ the one that is accepted first counts first, and a crash may change which one that is.
+    'two namespaces at once': ([], all_of(install(A, '1.1'), install(B, '1.1')), {blog(A): OK, blog(B): OK}),
     'up': ([(install(A, '1.0'), {blog(A): OK})], edit(A, '1.1'), {blog(A): OK}),
     'up beside another': ([(install(A, '1.0'), {blog(A): OK}), (install(B, '1.0'), {blog(B): OK})],
                           edit(A, '1.1'), {blog(A): OK}),

@@ -42,6 +42,7 @@ CASES = [
     ('include without its folder', 'lint-includes', {'src/json/k.h': H + '#include "j.h"\n'}, 'is not the path'),
     ('include with dots', 'lint-includes', {'src/json/k.h': H + '#include "json/../net/n.h"\n'}, 'is not the path'),
     ('include of nothing', 'lint-includes', {'src/json/k.h': H + '#include "json/none.h"\n'}, 'is not the path'),
+    ('base name used twice', 'lint-includes', {'src/net/j.h': H}, 'src/net/j.h: has the base name of src/json/j.h'),
     ('row with an unknown folder', 'lint-includes',
      {'docs/ARCHITECTURE.md': '| folder | may use |\n|---|---|\n| json | bsae |\n'}, 'unknown folders: bsae'),
     ('no table', 'lint-includes', {'docs/ARCHITECTURE.md': '# nothing\n'}, 'no table'),

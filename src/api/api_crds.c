@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/crds.h"
+#include "api/api_crds.h"
 
 #include <assert.h>
 #include <stdlib.h>
