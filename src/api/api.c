@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "api/api_config.h"
-#include "api/api_value.h"
 #include "api/api_crds.h"
+#include "api/api_value.h"
 #include "api/discovery.h"
 #include "api/label_index.h"
 #include "api/loopback.h"

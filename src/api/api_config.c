@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_config.h"
 
-#include "api/api_value.h"
 #include "api/api_crds.h"
+#include "api/api_value.h"
 #include "api/openapi.h"
 #include "api/schemas.h"
 #include "api/watch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/api_value.h"
 #include "api/api_crds.h"
+#include "api/api_value.h"
 #include "api/read.h"
 #include "api/write_internal.h"
 #include "kinds/strategy.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli_clusters.h"
 #include "base/duration.h"
 #include "base/map.h"
 #include "cli/cli_output.h"
-#include "cli/cli_clusters.h"
 #include "cli/help.h"
 #include "kinds/columns.h"
 #include "object/conditions.h"
