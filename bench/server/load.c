@@ -15,6 +15,7 @@ struct links {
     const struct load *load; /* at work */
     size_t next, left, bytes;
     size_t events; /* of watches: that have come */
+    size_t begun;  /* watches that have shown one */
     struct slot *watches;
 };
 
@@ -24,7 +25,7 @@ struct slot {
     struct arena arena;
     struct buf body; /* kept for questions, and of answers that were not expected */
     int status;
-    bool keeps_body, is_watch, is_done;
+    bool keeps_body, is_watch, has_begun, is_done;
 };
 
 /* ---- One call. ---- */
@@ -58,8 +59,12 @@ static void on_data(void *ctx, struct http_call *call, str bytes)
     s->links->bytes += bytes.n;
     if (s->keeps_body || !is_good(s->status))
         buf_add_str(&s->body, bytes);
-    if (s->is_watch)
-        s->links->events += count(bytes, '\n');
+    if (!s->is_watch)
+        return;
+    size_t events = count(bytes, '\n');
+    s->links->events += events;
+    s->links->begun += events && !s->has_begun;
+    s->has_begun |= events > 0;
 }
 
 static void begin(struct slot *s);
@@ -214,12 +219,12 @@ void links_watch(struct links *l, str target, size_t n)
     l->watches = calloc(n, sizeof *l->watches);
     bench_must(l->watches != NULL, "memory");
     l->load = NULL;
-    l->events = 0;
+    l->events = l->begun = 0;
     for (size_t i = 0; i < n; i++) {
         l->watches[i] = (struct slot){.links = l, .client = l->clients[i % l->n], .is_watch = true};
         call(&l->watches[i], &(struct question){.target = target});
-        if (i % GROUP == GROUP - 1 || i == n - 1)
-            wait_events(l, i + 1);
+        while ((i % GROUP == GROUP - 1 || i == n - 1) && l->begun <= i)
+            loop_turn(l->server->loop, -1);
     }
     l->events -= n; /* what came with the first counts as more */
     l->left = n;
