@@ -592,7 +592,7 @@ static void settle(struct applying *ap, struct fieldset change)
         if (!str_eq(e->id, id))
             managed_set(e, fieldset_minus(a, e->set, change, FIELDSET_IN | FIELDSET_REMOVED));
         else
-            managed_set(e, fieldset_minus(a, e->set, managed_never(a), FIELDSET_IN));
+            managed_set(e, fieldset_minus(a, e->set, managed_never(), FIELDSET_IN));
     }
     if (!value_is_shared(&ap->merged, &ap->live))
         managed_find(&ap->managed, id)->time = w->time;

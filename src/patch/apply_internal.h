@@ -87,7 +87,7 @@ void managed_reconcile(struct managed *m, const struct managed_write *w);
 /* True when that, and a round trip of the entries, certainly changes nothing; the texts of keys are not normalized. */
 bool managed_is_reconciled(const struct json *entries, const struct managed_write *w);
 /* Fields no set ever holds. */
-struct fieldset managed_never(struct arena *a);
+struct fieldset managed_never(void);
 /* Records the change from old to next as an Update of this manager. */
 int managed_track(struct managed *m, const struct managed_write *w, const struct json *old, const struct json *next,
                   struct err *err);

@@ -198,23 +198,24 @@ void managed_sweep(struct managed *m)
     m->list.n = kept;
 }
 
-struct fieldset managed_never(struct arena *a)
+#define NEVER(name, ...)                                                                           \
+    {                                                                                              \
+        .elem = {.kind = FIELDSET_NAME, .text = S_INIT(name)}, .marks = FIELDSET_IN, ##__VA_ARGS__ \
+    }
+
+/* Sorted, as all sets are. A constant: every write asks for it. */
+struct fieldset managed_never(void)
 {
-    static const str names[] = {
-        S_INIT("apiVersion"),
-        S_INIT("kind"),
-        S_INIT("metadata"),
-        S_INIT("metadata.name"),
-        S_INIT("metadata.namespace"),
-        S_INIT("metadata.creationTimestamp"),
-        S_INIT("metadata.selfLink"),
-        S_INIT("metadata.uid"),
-        S_INIT("metadata.clusterName"),
-        S_INIT("metadata.generation"),
-        S_INIT("metadata.managedFields"),
-        S_INIT("metadata.resourceVersion"),
+    static const struct fieldset_entry metadata[] = {
+        NEVER("clusterName"), NEVER("creationTimestamp"), NEVER("generation"), NEVER("managedFields"), NEVER("name"),
+        NEVER("namespace"),   NEVER("resourceVersion"),   NEVER("selfLink"),   NEVER("uid"),
     };
-    return fieldset_of_names(a, names, COUNT(names));
+    static const struct fieldset_entry top[] = {
+        NEVER("apiVersion"),
+        NEVER("kind"),
+        NEVER("metadata", .below = {metadata, COUNT(metadata)}),
+    };
+    return (struct fieldset){top, COUNT(top)};
 }
 
 /* ---- Types that changed. ---- */
@@ -505,7 +506,7 @@ int managed_track(struct managed *m, const struct managed_write *w, const struct
         return rc;
     change = fieldset_without(a, change, fieldset_of_names(a, w->reset, w->n_reset));
     take_from_all(m, change);
-    struct fieldset mine = fieldset_minus(a, only_changed(a, change), managed_never(a), FIELDSET_IN);
+    struct fieldset mine = fieldset_minus(a, only_changed(a, change), managed_never(), FIELDSET_IN);
     if (mine.n)
         give(m, w, mine);
     managed_sweep(m);
