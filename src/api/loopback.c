@@ -65,7 +65,7 @@ static void answer(struct http_exchange *x, int status, struct http_headers head
     release(l);
 }
 
-static void resume(struct http_exchange *x);
+static bool resume(struct http_exchange *x);
 
 /* One piece in one turn of the loop: a list of thousands of objects does not keep others waiting. */
 static void pump(struct loop_work *w)
@@ -91,14 +91,15 @@ static void pump(struct loop_work *w)
     }
 }
 
-static void resume(struct http_exchange *x)
+static bool resume(struct http_exchange *x)
 {
     struct loopback *l = of_exchange(x);
     if (!l->is_streaming || l->is_waiting || l->is_over)
-        return;
+        return false;
     l->is_waiting = true;
     l->pump.fn = pump;
     loop_defer(l->api->options.loop, &l->pump);
+    return true;
 }
 
 static void stream(struct http_exchange *x, int status, struct http_headers headers, struct http_source source)

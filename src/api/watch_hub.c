@@ -45,13 +45,13 @@ static void schedule_group(struct watch_hub *hub, struct watch_group *g, size_t 
 /* Wakes watches of the group until the budget is used up; what is left of it. */
 static int64_t visit_watches(struct watch_group *g, int64_t budget)
 {
-    int64_t cost = WATCH_SLICE_VISIT + (int64_t)(g->bytes / WATCH_SLICE_BYTES);
+    int64_t bytes = (int64_t)(g->bytes / WATCH_SLICE_BYTES);
     while (g->visit && budget > 0) {
         struct watch *w = g->visit;
         g->visit = w->next;
-        budget -= watch_has_news(w) ? cost : WATCH_SLICE_LOOK;
+        budget -= WATCH_SLICE_LOOK;
         if (watch_has_news(w))
-            http_resume(w->r->x);
+            budget -= bytes + (http_resume(w->r->x) ? WATCH_SLICE_SEND : 0);
     }
     return budget;
 }

@@ -160,9 +160,9 @@ struct watch {
 /* One slice of delivery, in units of about a microsecond. Between two slices the loop serves everything else. */
 enum {
     WATCH_SLICE = 512,
-    WATCH_SLICE_LOOK = 1,     /* a watch that has nothing to send */
-    WATCH_SLICE_VISIT = 8,    /* one that has: a TLS record and a system call… */
-    WATCH_SLICE_BYTES = 2048, /* …and one unit for so many bytes */
+    WATCH_SLICE_LOOK = 1,     /* each watch; those of a connection send together… */
+    WATCH_SLICE_SEND = 7,     /* …and the first of them pays for a TLS record and a system call… */
+    WATCH_SLICE_BYTES = 2048, /* …and each one unit for so many bytes */
 };
 
 struct watch_hub {

@@ -318,10 +318,12 @@ struct loop *conn_loop(const struct conn *c)
     return c->host->loop;
 }
 
-void conn_wake(struct conn *c)
+bool conn_wake(struct conn *c)
 {
+    bool was_wanted = c->is_wanted;
     c->is_wanted = true;
     conn_mark_dirty(c);
+    return !was_wanted;
 }
 
 struct buf *conn_out(struct conn *c)

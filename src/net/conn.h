@@ -101,8 +101,9 @@ str conn_remote(const struct conn *c);
 const struct err *conn_why(const struct conn *c);
 struct loop *conn_loop(const struct conn *c);
 
-/* There is something to send: `output` is asked at the end of this turn. Cheap: a thousand calls are one. */
-void conn_wake(struct conn *c);
+/* There is something to send: `output` is asked at the end of this turn. Cheap: a thousand calls are one. False: it
+ * was awake already. */
+bool conn_wake(struct conn *c);
 /* Where bytes that must go, whatever the room, are appended; they leave at the end of this turn, before anything that output
  * appends later. Good until the next call of any conn_ function. */
 struct buf *conn_out(struct conn *c);

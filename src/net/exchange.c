@@ -166,7 +166,13 @@ static void lost_stream(struct http_exchange *x, int status, struct http_headers
     exchange_end(exchange_of(x));
 }
 
-static void lost_call(struct http_exchange *x)
+static bool lost_resume(struct http_exchange *x)
+{
+    (void)x;
+    return false;
+}
+
+static void lost_forget(struct http_exchange *x)
 {
     (void)x;
 }
@@ -175,7 +181,7 @@ static void lost_call(struct http_exchange *x)
 static void lose(struct exchange *e)
 {
     static const struct http_carrier lost = {
-        .answer = lost_answer, .stream = lost_stream, .resume = lost_call, .forget = lost_call};
+        .answer = lost_answer, .stream = lost_stream, .resume = lost_resume, .forget = lost_forget};
     static const struct tls_peer nobody = {.state = TLS_PEER_NONE};
     e->x.carrier = &lost;
     e->x.is_abandoned = true;

@@ -206,13 +206,13 @@ static void stream(struct http_exchange *x, int status, struct http_headers head
     conn_wake(h->conn);
 }
 
-static void resume(struct http_exchange *x)
+static bool resume(struct http_exchange *x)
 {
     struct h1 *h = h1_of(x);
     if (h->state != STREAM)
-        return;
+        return false;
     h->is_waiting = false;
-    conn_wake(h->conn);
+    return conn_wake(h->conn);
 }
 
 static const struct http_carrier carrier = {

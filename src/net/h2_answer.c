@@ -196,12 +196,12 @@ static void stream(struct http_exchange *x, int status, struct http_headers head
     submit(st, status, headers, -1);
 }
 
-static void resume(struct http_exchange *x)
+static bool resume(struct http_exchange *x)
 {
     struct h2_stream *st = h2_stream_of(x);
     st->was_resumed = true;
     if (st->fill != HTTP_WAIT)
-        return;
+        return false;
     st->fill = HTTP_MORE;
     if (st->state == H2_WAITING) {
         h2_stream_move(st, H2_SENDING);
@@ -209,7 +209,7 @@ static void resume(struct http_exchange *x)
     }
     /* Answers an error when nghttp2 has not noticed yet that there was nothing; then it will ask again anyway. */
     nghttp2_session_resume_data(st->session->ng, st->id);
-    conn_wake(st->session->conn);
+    return conn_wake(st->session->conn);
 }
 
 static bool postpone(struct http_exchange *x)

@@ -50,7 +50,7 @@ struct http_source {
 struct http_carrier {
     void (*answer)(struct http_exchange *x, int status, struct http_headers headers, str body);
     void (*stream)(struct http_exchange *x, int status, struct http_headers headers, struct http_source source);
-    void (*resume)(struct http_exchange *x);
+    bool (*resume)(struct http_exchange *x);
     void (*forget)(struct http_exchange *x);
     bool (*postpone)(struct http_exchange *x); /* NULL: never */
 };
@@ -97,10 +97,11 @@ static inline bool http_postpone(struct http_exchange *x)
 {
     return x->carrier->postpone && x->carrier->postpone(x);
 }
-/* There is something to fill again. Cheap, and harmless when it was not waiting. Never calls fill itself. */
-static inline void http_resume(struct http_exchange *x)
+/* There is something to fill again. Cheap, and harmless when it was not waiting. Never calls fill itself. False: it costs no
+ * system call, since its connection is about to send something anyway. */
+static inline bool http_resume(struct http_exchange *x)
 {
-    x->carrier->resume(x);
+    return x->carrier->resume(x);
 }
 /* For exchanges that stay for long, watches above all; after http_stream. Lets go of the request (method, path, query, headers
  * and body are empty from then on) and of all there is in the arena, whose first block alone is larger than what an idle

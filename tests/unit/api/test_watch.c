@@ -101,6 +101,7 @@ struct client {
     size_t n_read;
     int status;
     bool is_resumed, is_gone;
+    bool shares_connection; /* with a client that is woken before it */
     enum http_fill last;
 };
 
@@ -117,9 +118,11 @@ static void stream(struct http_exchange *x, int status, struct http_headers head
     c->is_resumed = true;
 }
 
-static void resume(struct http_exchange *x)
+static bool resume(struct http_exchange *x)
 {
-    ((struct client *)x)->is_resumed = true;
+    struct client *c = (struct client *)x;
+    c->is_resumed = true;
+    return !c->shares_connection;
 }
 
 static void forget(struct http_exchange *x)
@@ -485,7 +488,7 @@ static void test_drain(void **state)
 
 /* ---- Many watches. ---- */
 
-enum { CROWD = 300, SLICE_VISITS = WATCH_SLICE / WATCH_SLICE_VISIT };
+enum { CROWD = 300, SLICE_VISITS = WATCH_SLICE / (WATCH_SLICE_LOOK + WATCH_SLICE_SEND) };
 
 static struct client crowd[CROWD];
 
@@ -570,6 +573,22 @@ static void test_slices_count_bytes(void **state)
     while ((before = count_resumed()) < CROWD) {
         loop_turn(s->server.loop, 0);
         assert_true(count_resumed() <= before + SLICE_VISITS / 8);
+    }
+    for (size_t i = 0; i < CROWD; i++)
+        hang_up(&crowd[i]);
+}
+
+/* Watches of one connection send together: a slice wakes more of them, and so the connection sends less often. */
+static void test_slices_count_sends(void **state)
+{
+    struct site *s = *state;
+    start_crowd(s);
+    for (size_t i = 0; i < CROWD; i++)
+        crowd[i].shares_connection = i % 50 != 0;
+    create(s, 0, 1, 100);
+    for (size_t slices = 0; count_resumed() < CROWD; slices++) {
+        assert_int_equal(slices, 0);
+        loop_turn(s->server.loop, 0);
     }
     for (size_t i = 0; i < CROWD; i++)
         hang_up(&crowd[i]);
@@ -710,6 +729,7 @@ int main(void)
         WITH_SITE(test_answer_comes_first),
         WITH_SITE(test_delivery_in_slices),
         WITH_SITE(test_slices_count_bytes),
+        WITH_SITE(test_slices_count_sends),
         WITH_SITE(test_groups_take_turns),
         WITH_SITE(test_writes_during_delivery),
         WITH_SITE(test_drain_amid_delivery),
