@@ -213,7 +213,7 @@ static void print(struct api_request *r, int status, const struct json *object, 
 
 void api_answer(struct api_request *r, int status, const struct json *object)
 {
-    bool is_yaml = r->accept.media == MEDIA_YAML, is_pretty = negotiate_is_pretty(r);
+    bool is_yaml = r->media == MEDIA_YAML, is_pretty = negotiate_is_pretty(r);
     bool fits = !(is_yaml || is_pretty) || api_can_indent(object);
     if (is_yaml && fits) {
         struct buf b = {.arena = r->arena};

@@ -409,8 +409,8 @@ static str reshape(struct api_request *r, str text)
     struct json tree;
     struct buf b = {.arena = r->arena};
     struct json_limits limits = {.bytes = text.n};
-    bool is_yaml = r->accept.media == MEDIA_YAML;
-    if ((!is_yaml && !r->accept.is_pretty) || json_decode(r->arena, text, &limits, NULL, &tree, NULL) < 0)
+    bool is_yaml = r->media == MEDIA_YAML;
+    if ((!is_yaml && !negotiate_is_pretty(r)) || json_decode(r->arena, text, &limits, NULL, &tree, NULL) < 0)
         return text;
     if (is_yaml) {
         yaml_encode(&b, &tree);
@@ -421,12 +421,11 @@ static str reshape(struct api_request *r, str text)
     return buf_str(&b);
 }
 
-static void answer_aggregated(struct api_request *r, bool is_core)
+static void answer_aggregated(struct api_request *r, bool is_core, bool is_v2)
 {
-    bool is_v2 = str_eq(r->accept.group_version, S("apidiscovery.k8s.io/v2"));
     const struct document *doc = document_get(r->api->discovery, is_core, is_v2);
     str type = str_fmt(r->arena, "application/%s;g=apidiscovery.k8s.io;v=%s;as=APIGroupDiscoveryList",
-                       r->accept.media == MEDIA_YAML ? "yaml" : "json", is_v2 ? "v2" : "v2beta1");
+                       r->media == MEDIA_YAML ? "yaml" : "json", is_v2 ? "v2" : "v2beta1");
     struct http_header headers[] = {
         {S("Cache-Control"), S("public")},
         {S("ETag"), doc->etag},
@@ -444,8 +443,7 @@ static void answer_aggregated(struct api_request *r, bool is_core)
 
 static void answer_old(struct api_request *r, str text)
 {
-    api_answer_text(r, 200, r->accept.media == MEDIA_YAML ? S("application/yaml") : S("application/json"),
-                    reshape(r, text));
+    api_answer_text(r, 200, r->media == MEDIA_YAML ? S("application/yaml") : S("application/json"), reshape(r, text));
 }
 
 /* /api and /apis */
@@ -456,7 +454,7 @@ static void answer_root(struct api_request *r, bool is_core)
     if (!negotiate(r, ACCEPT_YAML | ACCEPT_DISCOVERY | (is_core ? ACCEPT_ROUTED : 0), &accept))
         return;
     if (accept.as == AS_DISCOVERY) {
-        answer_aggregated(r, is_core);
+        answer_aggregated(r, is_core, str_eq(accept.group_version, S("apidiscovery.k8s.io/v2")));
         return;
     }
     if (is_core)

@@ -193,7 +193,8 @@ bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret)
     struct clause clauses[CLAUSES_MAX];
     str header = http_header(r->x, S("accept"));
     size_t n = clauses_parse(header, clauses);
-    *ret = r->accept = (struct accept){.is_pretty = negotiate_is_pretty(r)};
+    *ret = (struct accept){.is_pretty = negotiate_is_pretty(r)};
+    r->media = MEDIA_JSON;
     if (header.n == 0)
         return true;
     if (((allowed & ACCEPT_ROUTED) || is_routed(r)) && !router_takes(header)) {
@@ -202,7 +203,7 @@ bool negotiate(struct api_request *r, unsigned allowed, struct accept *ret)
     }
     for (size_t i = 0; i < n; i++)
         if (media_of(&clauses[i], allowed, &ret->media) && form_of(&clauses[i], allowed, ret)) {
-            r->accept = *ret;
+            r->media = (uint8_t)ret->media;
             return true;
         }
     *ret = (struct accept){0};

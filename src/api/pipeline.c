@@ -74,7 +74,6 @@ void api_forget(struct api_request *r)
     r->who = (struct authz_identity){0};
     r->token = (str){0};
     r->query = (struct query){0};
-    r->accept = (struct accept){0};
     r->warnings.n = 0;
     r->warnings.cap = 0;
     r->warnings.p = NULL;
@@ -268,20 +267,6 @@ static void refuse_unknown_subresource(struct api_request *r)
     api_refuse(r, &status);
 }
 
-static void start_handler(struct task_step *step)
-{
-    struct api_request *r = (struct api_request *)((char *)step - offsetof(struct api_request, start));
-    r->handler(r);
-}
-
-/* What may be costly runs in slices. */
-static void serve_in_task(struct api_request *r, void (*handler)(struct api_request *r))
-{
-    r->handler = handler;
-    r->start.fn = start_handler;
-    task_run(r, &r->start);
-}
-
 static void serve_subresource(struct api_request *r)
 {
     const struct route *route = &r->route;
@@ -296,15 +281,15 @@ static void serve_subresource(struct api_request *r)
     }
     bool is_scale = str_eq(route->subresource, S("scale"));
     if (route->verb == VERB_GET && is_scale)
-        serve_in_task(r, scale_get);
+        task_start(r, scale_get);
     else if (route->verb == VERB_GET)
         read_get(r);
     else if (route->verb == VERB_UPDATE)
-        serve_in_task(r, is_scale ? scale_update : write_update);
+        task_start(r, is_scale ? scale_update : write_update);
     else if (route->verb == VERB_PATCH)
-        serve_in_task(r, is_scale ? scale_patch : write_patch);
+        task_start(r, is_scale ? scale_patch : write_patch);
     else if (route->verb == VERB_CREATE && str_eq(route->subresource, S("token")))
-        serve_in_task(r, reviews_token_request);
+        task_start(r, reviews_token_request);
     else
         refuse_unknown_resource(r);
 }
@@ -356,19 +341,19 @@ static void serve_object(struct api_request *r)
         watch_start(r);
         return;
     case VERB_CREATE:
-        serve_in_task(r, route->kind->flags & KIND_NOT_STORED ? reviews_create : write_create);
+        task_start(r, route->kind->flags & KIND_NOT_STORED ? reviews_create : write_create);
         return;
     case VERB_UPDATE:
-        serve_in_task(r, write_update);
+        task_start(r, write_update);
         return;
     case VERB_PATCH:
-        serve_in_task(r, write_patch);
+        task_start(r, write_patch);
         return;
     case VERB_DELETE:
-        serve_in_task(r, write_delete);
+        task_start(r, write_delete);
         return;
     case VERB_DELETECOLLECTION:
-        serve_in_task(r, write_delete_collection);
+        task_start(r, write_delete_collection);
         return;
     default:
         refuse_method(r);
@@ -503,12 +488,14 @@ static void wait_for_turn(struct api_request *r)
 
 static struct api_request *begin(struct api *api, struct http_exchange *x)
 {
-    struct api_request *r = xcalloc(1, sizeof *r);
-    r->api = api;
-    r->x = x;
-    r->arena = &x->arena;
-    r->started = mono(api);
-    r->id = meta_generate_uid(r->arena, &api->options.random);
+    struct api_request *r = xmalloc(sizeof *r);
+    *r = (struct api_request){
+        .api = api,
+        .x = x,
+        .arena = &x->arena,
+        .started = mono(api),
+        .id = meta_generate_uid(&x->arena, &api->options.random),
+    };
     x->user = r;
     x->gone = gone;
     api->n_requests++;

@@ -26,11 +26,11 @@ struct task_step {
 /* ---- What was asked (route.c). ---- */
 
 struct route {
-    bool is_resource;
     const struct kind *kind; /* held until the exchange is gone (registry_hold); NULL: not about a resource we have */
     str group, version, resource, subresource, namespace, name; /* as the path has them, decoded */
     str path;                                                   /* the whole path, decoded */
-    str rest;           /* first segment behind the subresource; there is none in our API */
+    str rest; /* first segment behind the subresource; there is none in our API */
+    bool is_resource;
     bool is_watch_path; /* the old form: /api/v1/watch/… */
     bool is_namespace;  /* about the namespace itself: namespaces/NS, not namespaces/NS/namespaces/OTHER */
     unsigned verb;      /* VERB_…; 0 for paths that are no resources */
@@ -97,6 +97,7 @@ bool negotiate_is_pretty(const struct api_request *r);
 
 /* ---- The request. ---- */
 
+/* A watch keeps it for as long as it lasts, so what only a part of all requests needs belongs elsewhere: to the arena, the task. */
 struct api_request {
     struct api *api;
     struct http_exchange *x;
@@ -106,19 +107,17 @@ struct api_request {
     str token; /* the ServiceAccount token that the client was identified by, before impersonation; empty: none */
     struct route route;
     struct query query;
-    struct accept accept;        /* as negotiated last; zero: plain JSON */
     VEC(str) warnings;           /* each becomes a Warning header */
     int64_t started;             /* monotonic */
     uint64_t checked;            /* revision at which credentials and permissions were checked */
     int status;                  /* of the answer, for metrics and log */
+    uint8_t media;               /* enum media of the answer, as negotiated last */
     bool is_own;                 /* of the server itself or its controllers: the identity was given, not proved */
+    bool is_over_budget;         /* the refusal is on its way */
     void (*released)(void *ctx); /* set by a handler that streams; called once, when the exchange is gone */
     void *released_ctx;
     struct flow_entry flow; /* its place among the requests of all users */
     struct task *task;      /* task.h; NULL: it has none */
-    struct task_step start;
-    void (*handler)(struct api_request *r); /* what `start` calls */
-    bool is_over_budget;                    /* the refusal is on its way */
 };
 
 /* ---- Answers (answer.c). All of them add the headers every answer has. ---- */

@@ -24,6 +24,8 @@ struct task {
     struct flow_entry entry;   /* joined while it is queued */
     struct task *next, **back; /* among those that have joined */
     struct task_step *first, **end;
+    struct task_step start;
+    void (*handler)(struct api_request *r); /* what `start` calls */
     struct kept *kept;
     size_t n_kept;
 };
@@ -41,10 +43,8 @@ static struct task *task_of(struct api_request *r)
 {
     if (r->task)
         return r->task;
-    struct task *t = xcalloc(1, sizeof *t);
-    t->tasks = r->api->tasks;
-    t->r = r;
-    t->end = &t->first;
+    struct task *t = xmalloc(sizeof *t);
+    *t = (struct task){.tasks = r->api->tasks, .r = r, .end = &t->first};
     budget_init(&t->budget, TASK_TOTAL);
     r->task = t;
     return t;
@@ -147,7 +147,7 @@ static void run_task(struct task *t)
         finish_task(t); /* its request is gone, and with it its user */
 }
 
-static void start_task(struct task *t)
+static void run_or_queue_task(struct task *t)
 {
     if (t->tasks->running || !flow_can_begin(&t->r->flow) || !flow_has_time(&t->r->flow))
         queue_task(t);
@@ -167,7 +167,21 @@ void task_run(struct api_request *r, struct task_step *step)
     *t->end = step;
     t->end = &step->next;
     if (t->state == TASK_IDLE)
-        start_task(t);
+        run_or_queue_task(t);
+}
+
+static void run_handler(struct task_step *step)
+{
+    struct task *t = (struct task *)((char *)step - offsetof(struct task, start));
+    t->handler(t->r);
+}
+
+void task_start(struct api_request *r, void (*handler)(struct api_request *r))
+{
+    struct task *t = task_of(r);
+    t->handler = handler;
+    t->start.fn = run_handler;
+    task_run(r, &t->start);
 }
 
 /* ---- What a request knows of its task. ---- */

@@ -29,6 +29,8 @@ struct tasks *tasks_new(void);
 void tasks_close(struct tasks *s);
 void tasks_free(struct tasks *s);
 
+/* Runs the handler of a request that may be costly, as its first step. */
+void task_start(struct api_request *r, void (*handler)(struct api_request *r));
 /* Runs step->fn as a part of the request: at once if it can, later if its user has used up its share, or directly when called
  * from a step of the same request. */
 void task_run(struct api_request *r, struct task_step *step);
