@@ -355,7 +355,7 @@ bool flow_start(struct flows *f, struct flow_entry *e, str user, enum flow_class
 {
     assert(e->flow == NULL);
     struct flow *flow = flow_ref(f, user);
-    if (flow->waiting >= WAITING_MAX && class < FLOW_SEATS) {
+    if (flow->waiting >= WAITING_MAX && class != FLOW_FREE) {
         f->refused++;
         flow_unref(f, flow);
         return false;

@@ -25,8 +25,8 @@ struct flows;
 enum flow_class {
     FLOW_READ,
     FLOW_WRITE,
-    FLOW_LONG, /* a watch, whoever asks for it: no seat, and as it never waits, never refused */
-    FLOW_FREE, /* other requests of the server itself and of system:masters: no seat, never refused */
+    FLOW_LONG, /* a watch: no seat */
+    FLOW_FREE, /* the server's own requests, and those of system:masters: no seat, never refused */
     FLOW_CLASSES,
     FLOW_SEATS = FLOW_WRITE + 1, /* classes with seats */
 };

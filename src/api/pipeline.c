@@ -451,10 +451,10 @@ static bool check_again(struct api_request *r)
 
 static enum flow_class flow_class_of(const struct api_request *r)
 {
-    if (r->route.verb == VERB_WATCH)
-        return FLOW_LONG;
     if (r->is_own || authz_is_master(&r->who))
         return FLOW_FREE;
+    if (r->route.verb == VERB_WATCH)
+        return FLOW_LONG;
     bool is_read = !r->route.is_resource || (r->route.verb & (VERB_GET | VERB_LIST));
     return is_read ? FLOW_READ : FLOW_WRITE;
 }

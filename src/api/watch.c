@@ -46,33 +46,14 @@ static int tell_item(struct watch *w, struct buf *out, struct arena *scratch, co
     return code;
 }
 
-/* Opened by the first read, not with the watch: the walk of a watch that waits for its turn would be memory between two watches. */
-static struct store_list *open_walk(const struct watch *w)
-{
-    struct store_range range = {
-        .table = w->group->table,
-        .all_namespaces = w->group->all_namespaces || !w->view->view.kind->namespaced,
-        .namespace = w->group->namespace,
-        .at = w->at,
-    };
-    return store_list_open(w->hub->api->store, &range);
-}
-
 static int next_item(struct watch *w, struct store_item *ret, struct err *err)
 {
-    struct store *store = w->hub->api->store;
-    const struct watch_group *g = w->group;
-    bool is_first = !w->has_looked, is_one = g->name.n && !g->all_namespaces;
-    w->has_looked = true;
-    if (is_first) {
-        w->at = store_revision(store);
-        w->walk = is_one ? NULL : open_walk(w);
-    }
     if (w->walk)
         return store_list_next(w->walk, ret, err);
-    if (!is_first)
+    if (w->has_looked)
         return 0;
-    int code = store_get_at(store, g->table, g->namespace, g->name, w->at, ret, err);
+    w->has_looked = true;
+    int code = store_get_at(w->hub->api->store, w->group->table, w->group->namespace, w->group->name, w->at, ret, err);
     return code == ERR_NOT_FOUND ? 0 : code < 0 ? code : 1;
 }
 
@@ -339,6 +320,21 @@ struct start {
     int64_t timeout_ns;
 };
 
+static void begin_initial(struct watch *w, const struct start *s)
+{
+    struct store *store = w->hub->api->store;
+    struct store_range range = {
+        .table = w->group->table,
+        .all_namespaces = s->options.all_namespaces || !s->view.kind->namespaced,
+        .namespace = s->options.namespace,
+        .at = store_revision(store),
+    };
+    w->state = WATCH_INITIAL;
+    w->at = range.at;
+    if (s->options.name.n == 0 || s->options.all_namespaces)
+        w->walk = store_list_open(store, &range);
+}
+
 static struct watch *watch_new(struct api_request *r, const struct start *s)
 {
     struct watch *w = xcalloc(1, sizeof *w);
@@ -356,10 +352,8 @@ static struct watch *watch_new(struct api_request *r, const struct start *s)
     set_timer(w);
     w->state = WATCH_BEHIND;
     w->at = s->options.has_send_initial_events && s->revision == 0 ? store_revision(r->api->store) : s->revision;
-    if (s->options.send_initial_events) {
-        w->state = WATCH_INITIAL;
-        w->at = store_revision(r->api->store);
-    }
+    if (s->options.send_initial_events)
+        begin_initial(w, s);
     w->told = w->at;
     /* Its client knows another history, from before a backup was restored, and is told where we are. */
     if (w->at > store_revision(r->api->store)) {
