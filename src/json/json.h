@@ -184,7 +184,7 @@ struct json json_dup_top(struct arena *a, const struct json *v);
  * A placeholder stands for a value, a key (texts only) or, within quotes, a part of a text (texts and numbers):
  *   %s %.*s                       text; a NULL for %s is null. Borrowed as json_str does; '%s' copies it into the arena
  *   %d %u, with l, ll or z, %g    number (PRId64 and its kin are among them)
- *   %c                            bool (a condition)
+ *   %c                            bool: a condition, or (int)flag, because clang warns of a bool
  *   %p                            const struct json *, shared as json_set does; NULL is null
  * "key?: value" omits the member if the value is null, false, 0 or empty, as omitempty of Go does. A key given twice
  * keeps the last value. Escapes in quoted text are \\' \\\\ \\n (as written in C) and %%. The template is a literal:

@@ -168,7 +168,7 @@ struct json meta_owner_reference(struct arena *a, const struct json *owner, bool
     str name = object_name(owner), uid = object_uid(owner);
     return json_build(
         a, "{apiVersion: '%.*s', kind: '%.*s', name: '%.*s', uid: '%.*s', controller?: %c, blockOwnerDeletion?: %c}",
-        STR(api_version), STR(kind), STR(name), STR(uid), controller, block_deletion);
+        STR(api_version), STR(kind), STR(name), STR(uid), (int)controller, (int)block_deletion);
 }
 
 /* ---- Deletion: finalizers and propagation policy. ---- */
