@@ -231,7 +231,7 @@ static int holding_read(const struct pki *p, const char *name, struct holding *r
 {
     struct arena scratch ARENA_SCOPE = {0};
     const char *path = path_of(&scratch, p, name);
-    str text;
+    str text = {0};
     int code = pki_file_read(&scratch, path, &text, err);
     if (code < 0)
         return code == ERR_NOT_FOUND ? 0 : code;
@@ -451,7 +451,7 @@ static int read_token_key(struct pki *p, const char *name, EVP_PKEY *(*read)(str
 {
     struct arena scratch ARENA_SCOPE = {0};
     const char *path = path_of(&scratch, p, name);
-    str text;
+    str text = {0};
     int code = pki_file_read(&scratch, path, &text, err);
     if (code < 0)
         return code;
@@ -522,7 +522,7 @@ static int open_copy(struct pki *p, struct err *err)
 {
     struct arena scratch ARENA_SCOPE = {0};
     const char *path = path_of(&scratch, p, "ca.crt");
-    str text;
+    str text = {0};
     if (pki_file_read(&scratch, path, &text, err) == 0 && str_eq(text, p->ca.pem.certificate_pem))
         return 0;
     return file_replace(path, p->ca.pem.certificate_pem, err);

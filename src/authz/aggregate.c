@@ -111,7 +111,7 @@ static int read_labels(const struct json *labels, struct err *err)
 
 static int read_selectors(struct arena *a, const struct json *role, struct draft *d, struct err *err)
 {
-    struct aggregate_selectors all;
+    struct aggregate_selectors all = {0};
     int rc = aggregate_selectors_parse(a, json_get(role, S("aggregationRule")), &all, err);
     if (rc < 0)
         return rc;

@@ -37,7 +37,7 @@ enum { TEXT, JSON, YAML };
 static void find_root(struct linting *l)
 {
     struct arena *a = &l->command->arena;
-    if (package_is_directory(l->what))
+    if (l->what && package_is_directory(l->what))
         l->root = str_fmt(a, "%s%s", l->what, l->what[strlen(l->what) - 1] == '/' ? "" : "/");
 }
 

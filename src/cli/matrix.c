@@ -243,7 +243,7 @@ static int ask_rules(struct work *w, str namespace, struct rules *ret, struct er
     int code = self_review(w->c, namespace, &answer, err);
     if (code < 0)
         return err_wrap(err, "ask for one's own rules");
-    str incomplete;
+    str incomplete = {0};
     code = matrix_read_review(w->a, &answer, ret, &incomplete, err);
     if (code == 0 && incomplete.n)
         w->m.incomplete = incomplete;

@@ -331,7 +331,7 @@ int registry_put_crd(struct registry *r, const struct json *crd, struct err *err
 {
     struct registry_crd *c = NULL;
     int rc = registry_crd_new(crd, &c, err);
-    if (rc < 0)
+    if (rc < 0 || !c)
         return rc;
     registry_remove_crd(r, c->name);
     for (size_t i = 0; i < c->n; i++)

@@ -248,7 +248,7 @@ static int selector_term_make(struct selector_term *ret, str key, enum selector_
     int64_t number = 0;
     selector_key_check(&errs, S("key"), key);
     check_count(&errs, op, &values);
-    if ((op == SELECTOR_GREATER || op == SELECTOR_LESS) && !str_to_int64(values.p[0], &number))
+    if ((op == SELECTOR_GREATER || op == SELECTOR_LESS) && values.n && !str_to_int64(values.p[0], &number))
         field_error_add(&errs, FIELD_INVALID, S("values[0]"), field_quote(&scratch, values.p[0]),
                         "for 'Gt', 'Lt' operators, the value must be an integer");
     for (size_t i = 0; i < values.n; i++)

@@ -126,7 +126,7 @@ static int read_token(struct oci_registry *r, struct arena *a, str host, str bod
 static int ask_for_token(struct oci_registry *r, struct arena *a, const struct challenge *challenge, struct err *err)
 {
     struct web_target target;
-    struct web_answer answer;
+    struct web_answer answer = {0};
     struct web_request request = {.method = "GET", .max = TOKEN_ANSWER_MAX};
     str url;
     write_question(r, a, challenge, &request, &url);
@@ -335,7 +335,7 @@ static int registry_call(struct oci_registry *r, struct arena *a, const struct r
 
 static int get_document(struct oci_registry *r, struct arena *a, str name, struct oci_document *ret, struct err *err)
 {
-    struct web_answer answer;
+    struct web_answer answer = {0};
     struct oci_digest said;
     struct registry_call call = {
         .method = "GET", .url = registry_url(r, a, "manifests", name), .accept = S(ACCEPT), .max = OCI_DOCUMENT_MAX};
@@ -383,7 +383,7 @@ static int blob(struct oci_source *s, const struct oci_descriptor *want, struct 
 {
     struct arena scratch ARENA_SCOPE = {0};
     struct oci_registry *r = registry_of(s);
-    struct web_answer answer;
+    struct web_answer answer = {0};
     struct registry_call call = {
         .method = "GET",
         .url = registry_url(r, &scratch, "blobs", oci_digest_format(&scratch, &want->digest)),
@@ -493,7 +493,7 @@ static ptrdiff_t give(void *ctx, char *p, size_t n)
 
 static int has_blob(struct oci_registry *r, struct arena *a, str digest, bool *ret, struct err *err)
 {
-    struct web_answer answer;
+    struct web_answer answer = {0};
     struct registry_call call = {.method = "HEAD", .url = registry_url(r, a, "blobs", digest)};
     int code = registry_call(r, a, &call, &answer, err);
     *ret = code == 0;
@@ -505,10 +505,10 @@ static int put_blob(struct push *p, const struct oci_descriptor *what, struct er
 {
     struct oci_registry *r = p->r;
     struct arena a ARENA_SCOPE = {0};
-    struct web_answer answer;
+    struct web_answer answer = {0};
     struct outgoing bytes = {.push = p};
     str digest = oci_digest_format(&a, &what->digest);
-    bool is_there;
+    bool is_there = false;
     if (has_blob(r, &a, digest, &is_there, err) < 0)
         return err->code;
     if (is_there) {
@@ -539,7 +539,7 @@ static int put_document(struct push *p, struct arena *a, str name, const struct 
                         struct err *err)
 {
     struct oci_registry *r = p->r;
-    struct web_answer answer;
+    struct web_answer answer = {0};
     struct oci_digest said;
     struct outgoing bytes = {.push = p, .bytes = document->bytes};
     const struct web_body stream = {document->bytes.n, give, &bytes};

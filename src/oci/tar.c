@@ -404,7 +404,7 @@ static int begin_entry(struct tar_reader *r, const struct tar_header *h, struct 
 
 static int end_header(struct tar_reader *r, struct err *err)
 {
-    struct tar_header h;
+    struct tar_header h = {0};
     r->filled = 0;
     if (is_zero((str){r->block, TAR_BLOCK})) {
         if (r->metas)

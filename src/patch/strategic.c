@@ -335,7 +335,7 @@ static int merge_member(struct merging *m, const struct json_member *p)
         return 0;
     }
     if (json_is_arr(doc)) {
-        struct smp_list list;
+        struct smp_list list = {0};
         rc = look_up_list(s, m->type, key, &list);
         list.is_deletion = is_deletion;
         struct json merged = rc < 0 ? json_null() : smp_merge_list(s, &list, doc, &p->val, &rc);
